@@ -1,0 +1,79 @@
+/** A request for the eyes of a person: what `list`, `info` and `trust` show, and what of it is grave. */
+import { type Effect, isAscii, type PathContext } from "./kind.ts";
+import { type KindName, kindOf } from "./kinds/mod.ts";
+import type { PermissionRequest } from "./request.ts";
+import { NEUTRAL, problemOf, readRequest } from "./statement.ts";
+
+/** One line of a display. */
+export interface RequestLine {
+  /** The kind. */
+  readonly kind: KindName;
+  /** As written, or true for the whole kind. */
+  readonly entry: string | true;
+  /** For people: with the A-label form behind a name in another script, and remarks; `everything` for the whole kind. */
+  readonly display: string;
+  /** Whether it is asked for or carved out. */
+  readonly effect: Effect;
+  /** Why, in the author's words. */
+  readonly reason?: string;
+  /** Whether the plugin is useless without it. */
+  readonly isRequired: boolean;
+}
+
+/** A grave part of a request: a `--yes` alone never approves it, and it is repeated before a person answers. */
+export interface GraveEntry {
+  /** The kind. */
+  readonly kind: KindName;
+  /** As written, or true for the whole kind. */
+  readonly entry: string | true;
+}
+
+/** All that a request asks for and carves out, in the order of the kinds. */
+export function describeRequest(request: PermissionRequest): readonly RequestLine[] {
+  return readRequest(request).statements.flatMap((statement): RequestLine[] => {
+    const { kind, effect, given, reason, isRequired, remark } = statement;
+    const common = { kind, effect, isRequired, ...(reason === undefined ? {} : { reason }) };
+    const lines = given === true
+      ? [{ entry: true as const, display: "everything" }]
+      : given.map((stated) => spell(kind, stated.given, effect));
+    return lines.map(({ entry, display }) => {
+      return { ...common, entry, display: remark === undefined ? display : `${display} (${remark})` };
+    });
+  });
+}
+
+/** Whether the entry, or with `true` the whole kind, is grave. What cannot be read is. */
+export function isGrave(kind: KindName, entry: string | true, context: PathContext): boolean {
+  return isGraveEntry(kind, entry, context);
+}
+
+/** The grave parts of a request, in its order. */
+export function graveOf(request: PermissionRequest, context: PathContext): readonly GraveEntry[] {
+  return readRequest(request).statements.flatMap(({ kind, effect, given }): GraveEntry[] => {
+    if (effect === "deny") return [];
+    if (given === true) return isGraveEntry(kind, true, context) ? [{ kind, entry: true }] : [];
+    return given.filter((stated) => isGraveEntry(kind, stated.given, context))
+      .map((stated) => ({ kind, entry: spell(kind, stated.given, effect).entry }));
+  });
+}
+
+function isGraveEntry(name: KindName, given: unknown, context: PathContext): boolean {
+  if (given === true) return kindOf(name).isGrave(true, context);
+  if (problemOf(name, given, "allow", context, false) !== undefined) return true;
+  return kindOf(name).isGrave(kindOf(name).parseEntry(given, context, "allow"), context);
+}
+
+function spell(
+  kind: KindName,
+  given: unknown,
+  effect: Effect,
+): { readonly entry: string; readonly display: string } {
+  const problem = problemOf(kind, given, effect, NEUTRAL, false);
+  const spelled = problem === undefined
+    ? kindOf(kind).displayEntry(kindOf(kind).parseEntry(given, NEUTRAL, effect))
+    : JSON.stringify(given) ?? String(given);
+  const entry = typeof given === "string" ? given : spelled;
+  // A name in another script is shown with the form that goes over the wire, since look-alikes differ only there.
+  const isForeign = !isAscii(entry) && spelled !== entry && problem === undefined;
+  return { entry, display: isForeign ? `${entry} (${spelled})` : entry };
+}

@@ -1,0 +1,158 @@
+/**
+ * Grants, and the algebra over them. A grant is a conjunction of layers: a value is granted only if every layer grants it
+ * and none denies it. Subset is set inclusion: nothing that the smaller one grants is refused by the larger one.
+ */
+import type { Effect } from "./kind.ts";
+import { KIND_NAMES, type KindName, kindOf } from "./kinds/mod.ts";
+import type { KindLayer, Layer, Rule, Side } from "./policy.ts";
+
+/** Layers that must all agree. */
+export interface Grant {
+  /** None is nothing. */
+  readonly layers: readonly Layer[];
+}
+
+/** A difference between two grants. */
+export interface Change {
+  /** The kind. */
+  readonly kind: KindName;
+  /** What the one grants and the other does not; true for the whole kind. */
+  readonly entry: string | true;
+  /** `deny` where a carved-out part is missing rather than an allowed one. */
+  readonly effect: Effect;
+  /** Whether the second grant has it or lacks it. What is gained is an escalation. */
+  readonly change: "gained" | "lost";
+}
+
+/** The grant on which all layers agree; of none, nothing. */
+export function grantOf(...layers: Layer[]): Grant {
+  return { layers };
+}
+
+/** What both layers grant, as one layer that keeps the first one's source. */
+export function intersect(a: Layer, b: Layer): Layer {
+  const kinds: { [K in KindName]?: KindLayer } = {};
+  for (const kind of KIND_NAMES) {
+    const [first, second] = [a.kinds[kind], b.kinds[kind]];
+    if (first === undefined || second === undefined) continue;
+    kinds[kind] = cut(kind, first, second.allow ?? [], second.deny ?? []);
+  }
+  return { source: a.source, kinds };
+}
+
+/** The layer, cut down where `by` mentions a kind, untouched elsewhere. An allow restricts, a deny carves out; neither adds. */
+export function narrow(layer: Layer, by: Layer): Layer {
+  const kinds: { [K in KindName]?: KindLayer } = {};
+  for (const kind of KIND_NAMES) {
+    const stated = layer.kinds[kind];
+    if (stated !== undefined) {
+      kinds[kind] = cut(kind, stated, by.kinds[kind]?.allow ?? true, by.kinds[kind]?.deny ?? []);
+    }
+  }
+  return { source: layer.source, kinds };
+}
+
+/** Whether every value that `b` grants is granted by `a`. */
+export function includes(a: Grant, b: Grant): boolean {
+  return missing(a, b).next().done === true;
+}
+
+/**
+ * What `b` grants and `a` does not (gained), and the reverse (lost), up to a thousand of each. Empty exactly when each
+ * includes the other.
+ */
+export function diff(a: Grant, b: Grant): readonly Change[] {
+  return [
+    ...missing(a, b).take(CHANGES_MAX).map((piece) => ({ ...piece, change: "gained" as const })),
+    ...missing(b, a).take(CHANGES_MAX).map((piece) => ({ ...piece, change: "lost" as const })),
+  ];
+}
+
+const CHANGES_MAX = 1000;
+
+function cut(kind: KindName, stated: KindLayer, allow: Side, deny: Side): KindLayer {
+  return {
+    allow: meetSides(kind, stated.allow ?? [], allow),
+    deny: joinSides(kind, stated.deny ?? [], deny),
+    isRequired: stated.isRequired,
+  };
+}
+
+function meetSides(name: KindName, a: Side, b: Side): Side {
+  if (a === true) return b;
+  if (b === true) return a;
+  const kind = kindOf(name);
+  const rules = a.flatMap((first) =>
+    b.flatMap((second): Rule[] => {
+      const entry = kind.meet(first.entry, second.entry);
+      if (entry === null) return [];
+      // The narrower of the two decides, and is the one to name.
+      const decider = kind.includes(second.entry, first.entry) ? first : second;
+      return kind.includes(entry, decider.entry)
+        ? [decider]
+        : [{ entry, text: kind.displayEntry(entry), rule: `${first.rule} and ${second.rule}` }];
+    })
+  );
+  return withoutRepeats(name, rules);
+}
+
+function joinSides(name: KindName, a: Side, b: Side): Side {
+  return a === true || b === true ? true : withoutRepeats(name, [...a, ...b]);
+}
+
+/** One rule for each set of values, told by its one spelling; comparing all with all would take a hostile request minutes. */
+function withoutRepeats(name: KindName, rules: readonly Rule[]): readonly Rule[] {
+  const kind = kindOf(name);
+  const distinct = new Map<string, Rule>();
+  for (const rule of rules) {
+    const spelled = kind.displayEntry(rule.entry);
+    if (!distinct.has(spelled)) distinct.set(spelled, rule);
+  }
+  return [...distinct.values()];
+}
+
+function flatten(grant: Grant): Layer["kinds"] {
+  const [first, ...rest] = grant.layers;
+  return first === undefined ? {} : rest.reduce(intersect, first).kinds;
+}
+
+type Piece = Pick<Change, "kind" | "entry" | "effect">;
+
+/** What `b` grants beyond `a`. Never too little; too much only where several entries of `a` together cover one of `b`. */
+function* missing(a: Grant, b: Grant): Generator<Piece, void> {
+  const [larger, smaller] = [flatten(a), flatten(b)];
+  for (const name of KIND_NAMES) yield* missingOf(name, larger[name], smaller[name]);
+}
+
+function* missingOf(
+  name: KindName,
+  larger: KindLayer | undefined,
+  smaller: KindLayer | undefined,
+): Generator<Piece, void> {
+  const kind = kindOf(name);
+  const { allow: granted = [], deny: carved = [] } = smaller ?? {};
+  const { allow = [], deny = [] } = larger ?? {};
+  if (carved === true) return;
+  const isCarved = (entry: unknown) => carved.some((rule) => kind.includes(rule.entry, entry));
+  // Denies that both have cost nothing more, however many allows they cut.
+  const lifted = deny === true ? [] : deny.filter((rule) => !isCarved(rule.entry));
+  const seen = new Set<string>();
+  for (const part of granted === true ? [true as const] : granted) {
+    if (part !== true && isCarved(part.entry)) continue;
+    const isAllowed = allow === true ||
+      (part !== true && allow.some((rule) => kind.includes(rule.entry, part.entry)));
+    if (!isAllowed || deny === true) {
+      const text = part === true || part.text;
+      if (!seen.has(`allow ${text}`)) yield { kind: name, entry: text, effect: "allow" };
+      seen.add(`allow ${text}`);
+      continue;
+    }
+    for (const rule of lifted) {
+      const entry = part === true ? rule.entry : kind.meet(rule.entry, part.entry);
+      if (entry === null || isCarved(entry)) continue;
+      const text = kind.displayEntry(entry);
+      if (!seen.has(`deny ${text}`)) yield { kind: name, entry: text, effect: "deny" };
+      seen.add(`deny ${text}`);
+    }
+  }
+}

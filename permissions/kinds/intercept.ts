@@ -1,0 +1,11 @@
+/** Changing what passes between others. */
+import type { Kind } from "../kind.ts";
+import { type Traffic, trafficAlgebra } from "../traffic_grammar.ts";
+
+/** The kind `intercept`: a point, and whose calls. */
+export const intercept: Kind<Traffic, Traffic> = {
+  ...trafficAlgebra,
+  name: "intercept",
+  doc: "Changing the named plugins' traffic at the named points: POINT [PLUGIN or ID].",
+  phrase: (value) => value === null ? "intercept everything" : `intercept "${value}"`,
+};

@@ -1,0 +1,31 @@
+/** Entries whose path holds a link: the place that it leads to is meant as well. The look-up is passed in; nothing here touches a disk. */
+import type { Effect } from "./kind.ts";
+import { KIND_NAMES, type KindName, kindOf } from "./kinds/mod.ts";
+import type { KindLayer, Layer, Side } from "./policy.ts";
+
+/**
+ * The layer with a twin of each entry whose path leads elsewhere. Of the allows only those written as absolute paths have
+ * one, since what a bundle ships may be a link to anywhere; of the denies all have.
+ */
+export function relocate(layer: Layer, real: (path: string) => string): Layer {
+  const kinds: { [K in KindName]?: KindLayer } = {};
+  for (const kind of KIND_NAMES) {
+    const stated = layer.kinds[kind];
+    if (stated === undefined) continue;
+    const { allow, deny } = stated;
+    kinds[kind] = {
+      ...stated,
+      ...(allow === undefined ? {} : { allow: withTwins(kind, allow, "allow", real) }),
+      ...(deny === undefined ? {} : { deny: withTwins(kind, deny, "deny", real) }),
+    };
+  }
+  return { source: layer.source, kinds };
+}
+
+function withTwins(kind: KindName, side: Side, effect: Effect, real: (path: string) => string): Side {
+  if (side === true) return true;
+  return side.flatMap((rule) => {
+    const twin = kindOf(kind).twin?.(rule.entry, rule.text, effect, real) ?? null;
+    return twin === null ? [rule] : [rule, { ...rule, entry: twin }];
+  });
+}
