@@ -1,0 +1,35 @@
+/** Commands: what a person starts by typing `/<plugin>:<name>` and perhaps some text. */
+import type { z } from "zod";
+import { capabilityName, descriptionText, lineText, targetText } from "../manifest/fields.ts";
+import { keyed } from "../manifest/keyed.ts";
+import { MANIFEST_LIMITS as LIMITS } from "../manifest/limits.ts";
+import { slashId, type Surface, targetSurface, typedId } from "./surface.ts";
+
+/** One command of a manifest. */
+export interface CommandEntry {
+  /** Its name inside the plugin. */
+  readonly name: string;
+  /** The code, `path:export`. */
+  readonly target: string;
+  /** What it does, for people. */
+  readonly description?: string;
+  /** What may follow the name, as help shows it: `<topic>`. */
+  readonly usage?: string;
+}
+
+const entry: z.ZodType<CommandEntry> = keyed({
+  name: capabilityName,
+  target: targetText,
+  description: descriptionText.exactOptional(),
+  usage: lineText(LIMITS.usageCharsMax).exactOptional(),
+});
+
+/** The surface of commands. */
+export const commands: Surface<readonly CommandEntry[]> = targetSurface({
+  name: "commands",
+  doc: "What a person starts by typing its name.",
+  live: false,
+  entry,
+  fullId: slashId,
+  aliases: (plugin, name) => [typedId(plugin, name)],
+});

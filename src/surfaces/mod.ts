@@ -1,0 +1,48 @@
+/**
+ * The door of the surfaces: one table. A new surface is a file, its test and a line here; the manifest's schema, the checks
+ * and the lists of capabilities and files follow from it.
+ */
+import { agents } from "./agents.ts";
+import { commands } from "./commands.ts";
+import { guardrails } from "./guardrails.ts";
+import { hooks } from "./hooks.ts";
+import { interceptors } from "./interceptors.ts";
+import { packs } from "./packs.ts";
+import { panels } from "./panels.ts";
+import { playbooks } from "./playbooks.ts";
+import { prompts } from "./prompts.ts";
+import { providers } from "./providers.ts";
+import { skills } from "./skills.ts";
+import { themes } from "./themes.ts";
+import { tools } from "./tools.ts";
+
+/** All surfaces by their key under `capabilities:`, in the order in which they are listed. */
+export const SURFACES = {
+  tools,
+  commands,
+  hooks,
+  prompts,
+  skills,
+  agents,
+  playbooks,
+  packs,
+  themes,
+  providers,
+  guardrails,
+  interceptors,
+  panels,
+} as const;
+
+/** The name of a surface. */
+export type SurfaceName = keyof typeof SURFACES;
+
+/** All names, in the table's order. */
+// The cast holds: the keys of a constant object are its keys.
+export const SURFACE_NAMES: readonly SurfaceName[] = Object.keys(SURFACES) as SurfaceName[];
+
+export type { CommandEntry } from "./commands.ts";
+export type { GuardrailEntry } from "./guardrails.ts";
+export type { CommandHook, HookEvent, HookGroup, HooksSection, ModuleHook } from "./hooks.ts";
+export type { InterceptorEntry } from "./interceptors.ts";
+export type { Capability, DeclaredFile, JsonPath, NamedEntry, Surface, TargetEntry } from "./surface.ts";
+export type { ToolAnnotations, ToolEntry } from "./tools.ts";
