@@ -1,0 +1,31 @@
+/**
+ * The guest's globals: each endowment has a guest half (`NAME.guest.js`, evaluated in every isolate in this order) and,
+ * where it needs authority, a host half with its ops.
+ */
+import type { OpDefinition } from "../op.ts";
+import { envOps } from "./env.ts";
+import { fileOps } from "./files.ts";
+
+/** One endowment of the table. */
+export interface Endowment {
+  /** Its file name without an ending. */
+  readonly name: string;
+  /** The ops of its host half. */
+  readonly ops: readonly OpDefinition[];
+}
+
+/** All endowments, in the order in which their guest halves are evaluated. */
+export const ENDOWMENTS: readonly Endowment[] = [
+  { name: "timers", ops: [] },
+  { name: "dom_exception", ops: [] },
+  { name: "events", ops: [] },
+  { name: "encoding", ops: [] },
+  { name: "structured_clone", ops: [] },
+  { name: "url", ops: [] },
+  { name: "console", ops: [] },
+  { name: "crypto", ops: [] },
+  { name: "performance", ops: [] },
+  { name: "deno_errors", ops: [] },
+  { name: "env", ops: envOps },
+  { name: "files", ops: fileOps },
+];

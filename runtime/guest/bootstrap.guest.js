@@ -1,0 +1,429 @@
+// @ts-check
+/**
+ * The guest's side of the bridge: op(), calls, and what is taken away before a plugin runs. The host trusts none of it;
+ * it is here so that a plugin's own mistakes and most of its attacks end inside its isolate.
+ * @param {any} primordials @param {(text: string) => void} send @param {(size: number) => string} random
+ */
+((primordials, send, random) => {
+  "use strict";
+  const {
+    ArrayIsArray,
+    Error,
+    FunctionPrototype,
+    JSONParse,
+    JSONStringify,
+    ObjectCreate,
+    ObjectDefineProperty,
+    ObjectFreeze,
+    ObjectGetPrototypeOf,
+    ReflectApply,
+    ReflectConstruct,
+    ReflectDeleteProperty,
+    SafeMap,
+    SafeWeakMap,
+    String,
+    StringPrototypeSlice,
+    SymbolAsyncIterator,
+    SymbolSpecies,
+    TypeError,
+    createList,
+    newPromise,
+    promiseThen,
+  } = primordials;
+  const global = globalThis;
+  const internal = ObjectCreate(null);
+  internal.deno = ObjectCreate(null);
+  /** Ids of refusals by the error that told of them. */
+  internal.denials = new SafeWeakMap();
+
+  /** @type {any} */
+  let config = { limits: {} };
+  /** @type {any} */
+  let target;
+  let opCount = 0;
+  const ops = new SafeMap();
+  const calls = new SafeMap();
+  /** What runs before any call; replaced by each entry. */
+  let current = newCall(0);
+  /** @type {null | (() => void)} */
+  let whenIdle = null;
+  let isAsking = false;
+
+  function newCall(id) {
+    return { id, ops: 0, logBytes: 0, logLines: 0, breached: false };
+  }
+
+  function limitError(code, message) {
+    const error = new Error(message);
+    error.name = "LimitError";
+    return ObjectDefineProperty(error, "code", { __proto__: null, value: code, enumerable: true });
+  }
+
+  /**
+   * One frozen error and one promise for all ops above the bound: a flood must not become a memory problem of its own,
+   * nor a slow one (the engine's list of unhandled rejections is searched from its start).
+   */
+  const tooManyOps = ObjectFreeze(
+    newPromise((_resolve, reject) =>
+      reject(ObjectFreeze(limitError("ERR_LIMIT_OPS", "Too many operations are under way")))
+    ),
+  );
+  promiseThen(tooManyOps, undefined, () => {});
+
+  function breach(what) {
+    if (current.breached) return;
+    current.breached = true;
+    send("x" + what);
+  }
+
+  /** Asks the host for an operation. `args` are primitives, or objects without a prototype. */
+  function op(name, args) {
+    const call = current;
+    call.ops += 1;
+    if (call.ops > config.limits.opsPerCallMax) breach("ops");
+    if (ops.size >= config.limits.opsInFlightMax || call.breached) return tooManyOps;
+    return newPromise((resolve, reject) => {
+      let text = "";
+      for (let i = 0; i < args.length; i++) text += (i === 0 ? "" : ",") + (JSONStringify(args[i]) ?? "null");
+      text = "[" + JSONStringify(name) + ",[" + text + "]]";
+      if (text.length > config.limits.opBytesMax) {
+        return reject(limitError("ERR_LIMIT_SIZE", `The arguments of "${name}" are larger than they may be`));
+      }
+      const id = ++opCount;
+      ops.set(id, { resolve, reject, call });
+      send("o" + id + ":" + text);
+    });
+  }
+
+  /** Tells the host of a refusal that was decided here, synchronously, and marks the error with its id. */
+  function report(name, args, error) {
+    const id = config.denialPrefix + (opCount + 1);
+    internal.denials.set(error, id);
+    promiseThen(op(name, args), undefined, () => {});
+    return error;
+  }
+
+  function post(level, text) {
+    const call = current;
+    call.logLines += 1;
+    call.logBytes += text.length;
+    const { logLinesPerCallMax, logBytesPerCallMax } = config.limits;
+    if (call.logLines <= logLinesPerCallMax && call.logBytes <= logBytesPerCallMax) {
+      send("l" + StringPrototypeSlice(level, 0, 1) + text);
+    } else if (call.logLines >= 0) {
+      call.logLines = -1 / 0; // from here on the count says nothing and nothing is sent
+      send("lw[further console output of this call is dropped]");
+    }
+  }
+
+  function define(name, value) {
+    ObjectDefineProperty(global, name, {
+      __proto__: null,
+      value,
+      writable: true,
+      enumerable: false,
+      configurable: true,
+    });
+  }
+
+  /** Runs work that belongs to a call, whatever the plugin does in it. */
+  function within(call, work) {
+    current = call;
+    try {
+      work();
+    } catch (error) {
+      send("f" + describe(error).message);
+    }
+    idle();
+  }
+
+  /**
+   * A script ends when nothing of it is left waiting. Continuations of what was just answered run after this, so the
+   * question is asked again in a slice of its own: timer 0, which is nobody's.
+   */
+  function idle() {
+    if (whenIdle !== null && !isAsking && isQuiet()) {
+      isAsking = true;
+      send("t0:0");
+    }
+  }
+
+  function isQuiet() {
+    return ops.size === 0 && internal.timersWaiting() === 0;
+  }
+
+  function finishWhenQuiet() {
+    isAsking = false;
+    if (whenIdle === null || !isQuiet()) return;
+    const done = whenIdle;
+    whenIdle = null;
+    done();
+  }
+
+  // --- what the worker calls -------------------------------------------------------------------------------------
+
+  function load(wrapped, id) {
+    const call = newCall(id);
+    within(call, () => {
+      const register = (value) => {
+        target = value;
+      };
+      promiseThen(
+        wrapped(register),
+        () => answer(id, '{"ok":true,"value":' + JSONStringify(typeof target) + "}"),
+        (error) => fail(id, error),
+      );
+    });
+  }
+
+  function start(text, id) {
+    const call = newCall(id);
+    calls.set(id, call);
+    within(call, () => {
+      const request = JSONParse(text);
+      const context = ObjectFreeze(request.context);
+      const handler = target;
+      const run = newPromise((resolve) => {
+        // A script without a default export has done its work while it was evaluated.
+        resolve(
+          typeof handler === "function" ? ReflectApply(handler, undefined, [request.input, context]) : null,
+        );
+      });
+      promiseThen(run, (value) => {
+        if (config.isScript) {
+          whenIdle = () => succeed(id, value);
+          idle();
+        } else succeed(id, value);
+      }, (error) => fail(id, error));
+    });
+  }
+
+  function succeed(id, value) {
+    let text;
+    let streams = false;
+    try {
+      streams = isStream(value);
+      // Like a function without a return statement anywhere else, one that gives undefined gives nothing: null.
+      text = value === undefined ? "null" : JSONStringify(value);
+    } catch (error) {
+      return answer(id, failure({ name: "ResultError", message: describe(error).message, invalid: true }));
+    }
+    if (typeof text !== "string" || streams) {
+      return answer(
+        id,
+        failure({
+          name: "ResultError",
+          message: streams ? "it is an iterator" : "it is a " + typeof value,
+          invalid: true,
+        }),
+      );
+    }
+    if (text.length > config.limits.resultBytesMax) {
+      return answer(id, failure({ name: "LimitError", message: "", tooLarge: text.length }));
+    }
+    answer(id, '{"ok":true,"value":' + text + "}");
+  }
+
+  /** A generator would become `{}` as JSON: a result lost without a word. */
+  function isStream(value) {
+    if (typeof value !== "object" || value === null || ArrayIsArray(value)) return false;
+    return typeof value[SymbolAsyncIterator] === "function" || typeof value.next === "function";
+  }
+
+  function fail(id, error) {
+    answer(id, failure(describe(error)));
+  }
+
+  function failure(facts) {
+    const plain = ObjectCreate(null);
+    for (const key in facts) plain[key] = facts[key];
+    return '{"ok":false,"error":' + JSONStringify(plain) + "}";
+  }
+
+  function answer(id, text) {
+    calls.delete(id);
+    send("r" + id + ":" + text);
+  }
+
+  function reply(text, id) {
+    const waiting = ops.get(id);
+    if (waiting === undefined) return;
+    ops.delete(id);
+    within(waiting.call, () => {
+      const envelope = JSONParse(text);
+      if (envelope.ok) waiting.resolve(envelope.value);
+      else waiting.reject(internal.errorFrom(envelope.error));
+    });
+  }
+
+  const ENTRIES = {
+    __proto__: null,
+    config: (text) => {
+      config = JSONParse(text);
+      internal.config = config;
+      if (config.dynamicCode) allowDynamicCode();
+    },
+    load,
+    call: start,
+    reply,
+    timer: (_text, id) => id === 0 ? finishWhenQuiet() : internal.fireTimer(id),
+  };
+
+  // --- errors ----------------------------------------------------------------------------------------------------
+
+  /** Reads an error without trusting it: whatever a getter does costs the plugin its own time. */
+  function describe(error) {
+    const facts = { __proto__: null, name: "Error", message: "", stack: "" };
+    try {
+      if (typeof error !== "object" || error === null) {
+        facts.message = typeof error === "symbol" ? "a symbol" : cut(String(error));
+        facts.name = "";
+        return facts;
+      }
+      facts.name = textOf(error.name, "Error");
+      facts.message = textOf(error.message, "");
+      if (typeof error.code === "string") facts.code = cut(error.code);
+      facts.denial = denialOf(error, 0);
+      facts.stack = StringPrototypeSlice(textOf(error.stack, "", 50 * 1024), 0, 50 * 1024);
+    } catch {
+      // A getter threw, or a proxy was revoked; what was read so far is told.
+    }
+    return facts;
+  }
+
+  function denialOf(error, depth) {
+    if (typeof error !== "object" || error === null || depth > 8) return undefined;
+    return internal.denials.get(error) ?? denialOf(error.cause, depth + 1);
+  }
+
+  function textOf(value, otherwise, max) {
+    return typeof value === "string" ? cut(value, max) : otherwise;
+  }
+
+  function cut(text, max = config.limits.errorTextBytesMax ?? 1024) {
+    return text.length > max ? StringPrototypeSlice(text, 0, max) + "…" : text;
+  }
+
+  // --- what is taken away ----------------------------------------------------------------------------------------
+
+  /** @type {any} */
+  const restore = createList();
+
+  function replace(holder, name, value) {
+    const before = holder[name];
+    restore[restore.length] = () => put(holder, name, before);
+    put(holder, name, value);
+  }
+
+  function put(holder, name, value) {
+    ObjectDefineProperty(holder, name, {
+      __proto__: null,
+      value,
+      writable: false,
+      enumerable: false,
+      configurable: true,
+    });
+  }
+
+  /** Code that was in no hashed file must not run: every maker of code from strings becomes one that throws (T20). */
+  function forbidDynamicCode() {
+    const refuse = (what) => {
+      throw new TypeError(`Code generation from strings is off for this plugin: ${what}`);
+    };
+    const makers = [
+      () => {},
+      async () => {},
+      function* () {},
+      async function* () {},
+    ];
+    for (let i = 0; i < makers.length; i++) {
+      const prototype = ObjectGetPrototypeOf(makers[i]);
+      const stub = function Function() {
+        refuse("Function");
+      };
+      ObjectDefineProperty(stub, "prototype", { __proto__: null, value: prototype, writable: false });
+      replace(prototype, "constructor", stub);
+      if (prototype === FunctionPrototype) replace(global, "Function", stub);
+    }
+    replace(global, "eval", (_code) => refuse("eval"));
+  }
+
+  function allowDynamicCode() {
+    for (let i = 0; i < restore.length; i++) restore[i]();
+  }
+
+  /** The engine counts neither wasm memory nor buffers that grow, and its shared memory is a clock. */
+  function removeUncounted() {
+    const gone = ["WebAssembly", "SharedArrayBuffer", "Atomics", "FinalizationRegistry", "WeakRef"];
+    for (let i = 0; i < gone.length; i++) ReflectDeleteProperty(global, gone[i]);
+    const Real = global.ArrayBuffer;
+    const Fixed = function ArrayBuffer(length) {
+      if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
+      return ReflectConstruct(Real, [length], new.target);
+    };
+    ObjectDefineProperty(Fixed, "prototype", { __proto__: null, value: Real.prototype, writable: false });
+    ObjectDefineProperty(Fixed, "isView", {
+      __proto__: null,
+      value: Real.isView,
+      writable: true,
+      configurable: true,
+    });
+    ObjectDefineProperty(Fixed, SymbolSpecies, {
+      __proto__: null,
+      get() {
+        return this;
+      },
+      configurable: true,
+    });
+    ObjectDefineProperty(Real.prototype, "constructor", {
+      __proto__: null,
+      value: Fixed,
+      writable: false,
+      enumerable: false,
+      configurable: false,
+    });
+    define("ArrayBuffer", Fixed);
+  }
+
+  /** A hook into every stack that the platform reads would be the plugin's code in the platform's hands. */
+  function lockStacks() {
+    ObjectDefineProperty(global.Error, "prepareStackTrace", {
+      __proto__: null,
+      get: () => undefined,
+      set: () => {},
+      enumerable: false,
+      configurable: false,
+    });
+    ObjectDefineProperty(global.Error, "stackTraceLimit", {
+      __proto__: null,
+      value: 50,
+      writable: true,
+      configurable: false,
+    });
+  }
+
+  function seal() {
+    define("Deno", ObjectFreeze(internal.deno));
+    forbidDynamicCode();
+    removeUncounted();
+    lockStacks();
+    return (tag, id, argument) => {
+      ENTRIES[tag](argument, id);
+    };
+  }
+
+  return {
+    primordials,
+    internal,
+    define,
+    op,
+    report,
+    post,
+    random,
+    send,
+    within,
+    breach,
+    seal,
+    current: () => current,
+  };
+});
