@@ -1,0 +1,47 @@
+/** The audit: what a plugin was allowed and refused, written before it happens. No audit, no op. */
+
+/** What happened; the sink adds the sequence number and the time. */
+export interface AuditEvent {
+  /** What kind of fact this is. */
+  readonly type: "trust" | "grant" | "activate" | "call" | "op" | "limit" | "crash" | "revoke" | "expose";
+  /** Id of the tenant. */
+  readonly tenant: string;
+  /** Name of the plugin, or null when none is concerned. */
+  readonly plugin: string | null;
+  /** Hash of what runs, `sha256:…`, or null before anything was hashed. */
+  readonly fingerprint: string | null;
+  /** Id of the call, or null outside of any. */
+  readonly call: string | null;
+  /** How strongly the workers of this host are confined. */
+  readonly confinement: string;
+  /** Name of the op. */
+  readonly op?: string;
+  /** Permission kind. */
+  readonly kind?: string;
+  /** What was asked for, normalised; bounded, with the hash of the rest. */
+  readonly value?: string | null;
+  /** What was decided. */
+  readonly decision?: "granted" | "denied";
+  /** The rule that decided. */
+  readonly rule?: string;
+  /** Further facts of this type. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Where audit events go. */
+export interface AuditSink {
+  /** Writes one event; returns once the system has taken it. Throws when it cannot. */
+  write(event: AuditEvent): void;
+  /** Ends the log. */
+  close(): void;
+}
+
+/** Keeps events in memory: for tests and for embedders that forward them. */
+export function memoryAudit(): AuditSink & { readonly events: readonly AuditEvent[] } {
+  const events: AuditEvent[] = [];
+  return {
+    events,
+    write: (event) => void events.push(event),
+    close: () => {},
+  };
+}

@@ -1,0 +1,56 @@
+/** The door of the runtime: where guests run, and the one way out of them. */
+export { type AuditEvent, type AuditSink, memoryAudit } from "./audit.ts";
+export { Broker, type BrokerOptions, type CallScope, type OpRequest, type Principal } from "./broker.ts";
+export { CheckedPath } from "./checked.ts";
+export {
+  type ConfinedOptions,
+  type ConfinedProcess,
+  type Confinement,
+  type ConfinementDemand,
+  type ConfinementPlan,
+  planConfinement,
+  type ProcessExit,
+  startConfined,
+} from "./confine.ts";
+export { type Endowment, ENDOWMENTS } from "./endowments/mod.ts";
+export { enginePath } from "./engine.ts";
+export {
+  failureToError,
+  type GuestAnswer,
+  guestConfig,
+  type GuestFailure,
+  GuestIsolate,
+  type GuestLine,
+  newDenialPrefix,
+  type RunOptions,
+} from "./guest_isolate.ts";
+export {
+  GUEST_LIMITS,
+  GUEST_LIMITS_MAX,
+  type GuestLimits,
+  RUNTIME_LIMITS,
+  type RuntimeLimits,
+} from "./limits.ts";
+export {
+  type ArgumentSchema,
+  type BundleFiles,
+  defineOp,
+  type DirectoryEntry,
+  type FileFacts,
+  type OpDefinition,
+  type OpTools,
+} from "./op.ts";
+export { composePlatform } from "./platform.ts";
+export { WorkerPool } from "./pool.ts";
+export { type FilePowers, type PathAuthority, PowerError, type Powers } from "./powers.ts";
+export { diskFiles } from "./powers/files.ts";
+export {
+  type CreateOrder,
+  type GoneReason,
+  type GuestConfig,
+  type LoadOrder,
+  TARGET_HEAD,
+} from "./protocol.ts";
+export { type Denial, type GuestFacts, toGuest, toOperator } from "./refusal.ts";
+export { encodeFrame, type Frame, FrameDecoder, joinParts, splitParts, textOf } from "./wire.ts";
+export { type IsolateEvents, type WorkerEnd, type WorkerOptions, WorkerProcess } from "./worker_process.ts";

@@ -1,0 +1,121 @@
+/** The words of the protocol between host and worker: frame types, and the tags of the strings that a guest exchanges. */
+
+/** Frames from the host to a worker. */
+export const TO_WORKER = Object.freeze({
+  /** Text of the guest platform. */
+  boot: 1,
+  /** Make an isolate: JSON `CreateOrder`. */
+  create: 2,
+  /** Evaluate a target: parts `LoadOrder` and code. */
+  load: 3,
+  /** Call the loaded target: JSON text for the guest. */
+  call: 4,
+  /** Answer of an op: JSON text for the guest. */
+  reply: 5,
+  /** Dispose the isolate. */
+  dispose: 6,
+  /** Are you alive? */
+  ping: 7,
+});
+
+/** Frames from a worker to its host. */
+export const FROM_WORKER = Object.freeze({
+  /** The worker is confined and has its platform: JSON `WorkerFacts`. */
+  ready: 101,
+  /** The isolate is made. */
+  created: 102,
+  /** Answer to `load` or `call`: the guest's own JSON text, never trusted. */
+  result: 103,
+  /** An op: parts `{call}` and the guest's own JSON text. */
+  op: 104,
+  /** A console line: text whose first character is the level. */
+  log: 105,
+  /** The isolate is gone: JSON `{reason}`. */
+  gone: 106,
+  /** I am alive. */
+  pong: 107,
+  /** A bound that the guest platform or the worker enforces was reached: the bound's name. */
+  breach: 108,
+  /** Something of the guest's went wrong outside any answer: text. */
+  fault: 109,
+});
+
+/** Payload of `create`. */
+export interface CreateOrder {
+  /** Heap of the isolate. */
+  readonly memoryMb: number;
+  /** Bound of one slice of guest code; the host's own deadline is the real one. */
+  readonly sliceMs: number;
+}
+
+/** Header of `load`. */
+export interface LoadOrder {
+  /** Name of the code in stacks. */
+  readonly filename: string;
+  /** JSON text of the guest's `GuestConfig`. */
+  readonly config: string;
+}
+
+/** What the guest platform is told before any code of a plugin runs. */
+export interface GuestConfig {
+  /** Granted environment variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Entries that say which further names are granted though unset. */
+  readonly envAllow: true | readonly string[];
+  /** Entries whose names are denied. */
+  readonly envDeny: true | readonly string[];
+  /** Prefix of the ids under which a synchronous refusal is reported. */
+  readonly denialPrefix: string;
+  /** Whether code may be made from strings. */
+  readonly dynamicCode: boolean;
+  /** A single script ends when nothing of it is left waiting. */
+  readonly isScript: boolean;
+  /** The bounds that the platform itself enforces first. */
+  readonly limits: {
+    readonly opsInFlightMax: number;
+    readonly opsPerCallMax: number;
+    readonly opBytesMax: number;
+    readonly timersMax: number;
+    readonly timerDelayMsMax: number;
+    readonly logBytesPerCallMax: number;
+    readonly logLinesPerCallMax: number;
+    readonly resultBytesMax: number;
+    readonly errorTextBytesMax: number;
+  };
+}
+
+/** Payload of `ready`. */
+export interface WorkerFacts {
+  /** Version of Node in the worker. */
+  readonly node: string;
+  /** Whether the worker could still load native code; always false, asserted by the worker. */
+  readonly addon: boolean;
+  /** Whether the worker could still read files; always false, asserted by the worker. */
+  readonly fsRead: boolean;
+}
+
+/** Why an isolate is gone. */
+export type GoneReason = "disposed" | "memory" | "catastrophic" | "failed";
+
+/** First character of a string that a guest sends. */
+export const FROM_GUEST = Object.freeze({
+  result: "r",
+  op: "o",
+  log: "l",
+  timer: "t",
+  clear: "c",
+  breach: "x",
+  fault: "f",
+});
+
+/** First argument of the guest platform's one entry function. */
+export const TO_GUEST = Object.freeze({
+  config: "config",
+  load: "load",
+  call: "call",
+  reply: "reply",
+  timer: "timer",
+});
+
+/** What the worker puts before the code of a target; the host takes its length from the columns of a stack. */
+export const TARGET_HEAD = '(async (__sallyport_register__) => { "use strict";';

@@ -1,0 +1,27 @@
+/** Entry of the worker process: one pipe, one engine, many isolates, no authority. */
+import { createRequire } from "node:module";
+import { Socket } from "node:net";
+import process from "node:process";
+import { FROM_WORKER } from "../protocol.ts";
+import { encodeFrame } from "../wire.ts";
+import { dropAuthority } from "./confine_self.ts";
+import { type Engine, Isolates } from "./isolate.ts";
+import { serve } from "./serve.ts";
+
+const addonPath = process.argv[2];
+if (addonPath === undefined) throw new Error("the worker was started without the path of its engine");
+const engine = createRequire(import.meta.url)(addonPath) as Engine;
+const left = dropAuthority();
+
+const pipe = new Socket({ fd: 3, readable: true, writable: true });
+// Without its host a worker has no reason to be; this also ends it when the host is killed outright.
+pipe.on("close", () => process.exit(0));
+pipe.on("error", () => process.exit(0));
+
+const isolates = new Isolates(engine, (type, isolate, id, payload) => {
+  pipe.write(encodeFrame(type, isolate, id, payload));
+});
+serve(pipe, isolates, () => {
+  const facts = { node: process.version, addon: left.addon, fsRead: left.fsRead };
+  pipe.write(encodeFrame(FROM_WORKER.ready, 0, 0, JSON.stringify(facts)));
+});

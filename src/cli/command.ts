@@ -1,0 +1,41 @@
+/** What a command of the command line is. */
+import type { Command } from "commander";
+import type { Terminal } from "./terminal.ts";
+
+/** What a command works with. */
+export interface CommandContext {
+  /** Where it writes. */
+  readonly terminal: Terminal;
+  /** The working directory, without links. */
+  readonly cwd: string;
+  /** The environment of the person who typed. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The person's home directory. */
+  readonly userHome: string;
+}
+
+/** One verb. */
+export interface CliCommand {
+  /** Its name. */
+  readonly name: string;
+  /** Adds arguments, flags, help and an example. */
+  configure(command: Command): void;
+  /** Does it. Gives what `--json` prints as `value`; throws a SallyportError. */
+  run(
+    context: CommandContext,
+    args: readonly string[],
+    flags: Readonly<Record<string, unknown>>,
+  ): Promise<CommandResult>;
+}
+
+/** What a command gives. */
+export interface CommandResult {
+  /** The JSON value. */
+  readonly value: unknown;
+  /** Refusals that the guest met and lived with. */
+  readonly denials?: readonly unknown[];
+  /** Writes the same for a person; not called with `--json`. */
+  print(terminal: Terminal): void;
+  /** Exit code when it is not 0. */
+  readonly exitCode?: number;
+}

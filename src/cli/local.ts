@@ -1,0 +1,64 @@
+/** The command line is one tenant, `local`: its policy is the person who types. */
+import { join } from "node:path";
+import { KIND_NAMES, type PermissionRequest, UsageError } from "../../permissions/mod.ts";
+import { GUEST_LIMITS_MAX } from "../../runtime/mod.ts";
+import { findHome, findProject } from "../home.ts";
+import { createHost, type Host } from "../host.ts";
+import { directoryLoader, type Loader } from "../loaders/mod.ts";
+import type { LimitRequest } from "../manifest/mod.ts";
+import type { TenantPolicy } from "../policy.ts";
+import type { CommandContext } from "./command.ts";
+
+/** Id of the command line's tenant. */
+export const LOCAL = "local";
+/** How long a command line waits for a plugin unless it is told otherwise. */
+const DEFAULT_WALL_MS = 30_000;
+
+/** A host for one command; workers are confined as well as the machine can. */
+export async function localHost({ userHome, cwd, environment }: CommandContext): Promise<Host> {
+  const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  return await createHost({ confinement: "best", home: root });
+}
+
+/** Plugins of the project first, then the person's own. */
+export function localLoader({ userHome, cwd, environment }: CommandContext): Loader {
+  const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  const project = findProject(cwd, root);
+  return directoryLoader([
+    ...(project === null ? [] : [{ directory: join(project, ".sallyport/plugins"), origin: "project" }]),
+    { directory: join(root, "plugins"), origin: "user" },
+  ]);
+}
+
+/** The person may grant everything; what is granted is up to the manifest and the flags. */
+export function localPolicy(context: CommandContext, limits: LimitRequest): TenantPolicy {
+  const { userHome, cwd, environment } = context;
+  const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  return {
+    permissions: Object.fromEntries(KIND_NAMES.map((kind) => [kind, true])) as PermissionRequest,
+    limits: { ...GUEST_LIMITS_MAX, wallMs: DEFAULT_WALL_MS, ...limits },
+    environment,
+    home: userHome,
+    project: findProject(cwd, root) ?? cwd,
+  };
+}
+
+/** `--wall-ms`, `--memory-mb`. Throws UsageError for what is no whole number. */
+export function limitFlags(flags: Readonly<Record<string, unknown>>): LimitRequest {
+  const limits: { memoryMb?: number; wallMs?: number } = {};
+  for (const name of ["memoryMb", "wallMs"] as const) {
+    if (flags[name] === undefined) continue;
+    const value = Number(flags[name]);
+    if (!Number.isInteger(value) || value < 1 || value > GUEST_LIMITS_MAX[name]) {
+      const flag = name === "memoryMb" ? "--memory-mb" : "--wall-ms";
+      throw new UsageError(
+        "ERR_USAGE",
+        `Cannot use ${flag} "${String(flags[name])}": it is a whole number from 1 to ${
+          GUEST_LIMITS_MAX[name]
+        }`,
+      );
+    }
+    limits[name] = value;
+  }
+  return limits;
+}

@@ -1,0 +1,41 @@
+/** The one place that writes to the terminal. Whatever Sallyport did not write itself passes display() on its way (T16). */
+import process from "node:process";
+import { display } from "../display.ts";
+
+/** Where a command writes. */
+export interface Terminal {
+  /** Writes a line of Sallyport's own to stdout; parts by others must have passed display(). */
+  out(line: string): void;
+  /** Writes a line of Sallyport's own to stderr. */
+  err(line: string): void;
+  /** Writes JSON to stdout, whole. */
+  json(value: unknown): void;
+  /** Writes another's text to stdout: escaped on a terminal unless `isRaw`, as it is when piped. */
+  result(text: string, isRaw: boolean): void;
+  /** Writes a line of a plugin to stderr behind its name, or of a script to stdout. */
+  guest(prefix: string | null, text: string): void;
+}
+
+/** The process's own terminal. */
+export function processTerminal(): Terminal {
+  const { stdout, stderr } = process;
+  return {
+    out: (line) => void stdout.write(line + "\n"),
+    err: (line) => void stderr.write(line + "\n"),
+    json: (value) => void stdout.write(JSON.stringify(value, null, stdout.isTTY ? 2 : undefined) + "\n"),
+    result: (text, isRaw) => void stdout.write((stdout.isTTY && !isRaw ? shownLines(text) : text) + "\n"),
+    guest(prefix, text) {
+      const stream = prefix === null ? stdout : stderr;
+      // Piped output of a script is data; on a terminal it could still move the cursor.
+      if (prefix === null && !stdout.isTTY) stream.write(text + "\n");
+      else {for (const line of text.split("\n")) {
+          stream.write((prefix === null ? "" : `${prefix} | `) + display(line) + "\n");
+        }}
+    },
+  };
+}
+
+/** Each line made safe to show; the line feeds are ours to keep. */
+export function shownLines(text: string): string {
+  return text.split("\n").map((line) => display(line)).join("\n");
+}

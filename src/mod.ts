@@ -1,0 +1,61 @@
+/**
+ * The public library: hosts, tenants, loaders, and the words in which they answer.
+ *
+ * @example
+ * ```ts
+ * await using host = await createHost({ confinement: "best" });
+ * const tenant = host.tenant("acme", { plugins: ["./examples/word-count"] });
+ * const { hash } = await tenant.fingerprint("word-count");
+ * await tenant.trust("word-count", { fingerprint: hash, approver: "ada" });
+ * await tenant.expose(["plugin__word-count__count"]);
+ * await tenant.call("plugin__word-count__count", { text: "a b a" });
+ * ```
+ *
+ * @module
+ */
+export * from "../permissions/mod.ts";
+export {
+  type AuditEvent,
+  type AuditSink,
+  type Confinement,
+  type ConfinementDemand,
+  type ConfinementPlan,
+  type Denial,
+  type GuestLimits,
+  type GuestLine,
+  memoryAudit,
+  toOperator,
+} from "../runtime/mod.ts";
+export { jsonlAudit, type JsonlAuditOptions } from "./audit/jsonl.ts";
+export type { PluginCheck } from "./check_plugin.ts";
+export { createHost, Host, type HostOptions } from "./host.ts";
+export {
+  directoryLoader,
+  fixedLoader,
+  type Loader,
+  type LoaderRoot,
+  type PluginLocation,
+} from "./loaders/mod.ts";
+export {
+  type Capabilities,
+  type Lifecycle,
+  type LimitRequest,
+  type Manifest,
+  type ManifestIssue,
+  parseManifest,
+} from "./manifest/mod.ts";
+export type { TenantPolicy } from "./policy.ts";
+export type { CallOptions } from "./runner.ts";
+export type { Script, ScriptOptions } from "./script.ts";
+export {
+  type CapabilityRow,
+  type PluginFacts,
+  type PluginRow,
+  type PluginState,
+  Tenant,
+  type TenantOptions,
+  type TrustOptions,
+} from "./tenant.ts";
+export type { ImportEdge, ImportKind } from "./bundler/mod.ts";
+export type { FileHashes, Fingerprint, Pins } from "./trust/mod.ts";
+export { VERSION } from "./version.ts";

@@ -1,0 +1,27 @@
+/** A tenant's policy: the ceiling of what its plugins may be granted, and what their names for the world mean. */
+import type { PermissionRequest } from "../permissions/mod.ts";
+import { GUEST_LIMITS, GUEST_LIMITS_MAX, type GuestLimits } from "../runtime/mod.ts";
+import type { LimitRequest } from "./manifest/mod.ts";
+
+/** The ceiling. Nothing is ambient: what is not said here does not exist for the tenant (T09). */
+export interface TenantPolicy {
+  /** The most that any plugin of the tenant may be granted; absent is nothing. */
+  readonly permissions?: PermissionRequest;
+  /** The most that any call may use; absent is the library's defaults. */
+  readonly limits?: LimitRequest;
+  /** The environment that `env` grants from; absent is empty. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What `$home` stands for; absent is unmapped. */
+  readonly home?: string;
+  /** What `$project` stands for; absent is unmapped. */
+  readonly project?: string;
+}
+
+/** What one call may use: what the manifest asks, else the default, but never more than the policy's ceiling. */
+export function limitsOf(asked: LimitRequest, policy: TenantPolicy): GuestLimits {
+  const limit = (name: keyof GuestLimits): number => {
+    const ceiling = Math.min(policy.limits?.[name] ?? GUEST_LIMITS[name], GUEST_LIMITS_MAX[name]);
+    return Math.min(asked[name] ?? GUEST_LIMITS[name], ceiling);
+  };
+  return { memoryMb: limit("memoryMb"), cpuMs: limit("cpuMs"), wallMs: limit("wallMs") };
+}

@@ -1,0 +1,342 @@
+/**
+ * Runs targets: bundles from the bytes that were hashed, starts an isolate at the first use and keeps it, calls it, and
+ * turns what comes back into a value or an error. Plugins and single scripts take the same way.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  ActivationError,
+  BundleError,
+  type Grant,
+  GuestError,
+  HostError,
+  LimitError,
+  type PathContext,
+  SallyportError,
+  selectEnvironment,
+} from "../permissions/mod.ts";
+import {
+  type AuditEvent,
+  type AuditSink,
+  type Broker,
+  type BundleFiles,
+  type Denial,
+  failureToError,
+  type GuestAnswer,
+  guestConfig,
+  type GuestFailure,
+  GuestIsolate,
+  type GuestLimits,
+  type GuestLine,
+  newDenialPrefix,
+  type Principal,
+  RUNTIME_LIMITS,
+  type WorkerPool,
+} from "../runtime/mod.ts";
+import type { Bundler, BundleTarget, TargetBundle } from "./bundler/mod.ts";
+import { display } from "./display.ts";
+import { environmentRules } from "./environment.ts";
+import { shownStack } from "./frames.ts";
+import type { PluginSource } from "./source.ts";
+import { depthOfJson } from "./json_depth.ts";
+
+/** One target with all that decides how it runs. */
+export interface Unit {
+  /** What isolates are kept under: the same target, bytes and grant. */
+  readonly key: string;
+  /** Name of the plugin, or of the script file. */
+  readonly plugin: string;
+  /** How messages call it: `Plugin "x"`, `Script "x.ts"`. */
+  readonly title: string;
+  /** Its files. */
+  readonly source: PluginSource;
+  /** What is bundled. */
+  readonly target: BundleTarget;
+  /** Where the target is declared, for messages; null for a script. */
+  readonly declaredIn: string | null;
+  /** Hash of what runs; null for a script before `--lock`. */
+  readonly fingerprint: string | null;
+  /** Throws when a bundle is not what was approved. */
+  readonly verify: (bundle: TargetBundle) => void;
+  /** What it may do. */
+  readonly grant: Grant;
+  /** Where its paths start. */
+  readonly context: PathContext;
+  /** Its own verified files; null for a script. */
+  readonly bundle: BundleFiles | null;
+  /** The environment that its tenant maps. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What it may use. */
+  readonly limits: GuestLimits;
+}
+
+/** What a caller may say about one call. */
+export interface CallOptions {
+  /** Ends the call. */
+  readonly signal?: AbortSignal;
+  /** Lowers the bound of this call, milliseconds. */
+  readonly wallMs?: number;
+  /** Gets console lines of the guest; their text is not safe for a terminal. */
+  readonly onLine?: (line: GuestLine) => void;
+  /** Gets every refusal, those that the guest caught included. */
+  readonly onDenial?: (denial: Denial) => void;
+}
+
+/** What a runner works with; belongs to one tenant. */
+export interface RunnerOptions {
+  /** Id of the tenant. */
+  readonly tenant: string;
+  /** Where isolates come from. */
+  readonly pool: WorkerPool;
+  /** What bundles. */
+  readonly bundler: Pick<Bundler, "bundle">;
+  /** Where ops go. */
+  readonly broker: Broker;
+  /** Where calls are written down. */
+  readonly audit: AuditSink;
+  /** What workers reach, for the audit. */
+  readonly confinement: string;
+}
+
+interface Active {
+  readonly isolate: GuestIsolate;
+  readonly bundle: TargetBundle;
+  readonly principal: Principal;
+}
+
+/** The running targets of one tenant. */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #active = new Map<string, Promise<Active>>();
+  readonly #failures = new Map<string, SallyportError>();
+
+  /** Starts nothing. */
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls a target with a JSON value and gives its JSON value. Throws BundleError, ActivationError, NotCapableError,
+   * GuestError, LimitError or HostError.
+   */
+  async call(unit: Unit, input: unknown, options: CallOptions = {}): Promise<unknown> {
+    const run = startRun(unit, options);
+    const text = inputText(unit, input, run.wallMs);
+    this.#audit(unit, run.id, "call", { target: targetText(unit), phase: "start" });
+    try {
+      const active = await this.#activate(unit, run);
+      const answer = await active.isolate.call(text, run);
+      const value = valueOf(unit, active, answer, run.denials);
+      this.#audit(unit, run.id, "call", { phase: "end", ok: true });
+      return value;
+    } catch (error) {
+      const code = error instanceof SallyportError ? error.code : "unexpected";
+      this.#audit(unit, run.id, error instanceof LimitError ? "limit" : "call", {
+        phase: "end",
+        ok: false,
+        code,
+      });
+      throw error;
+    } finally {
+      for (const denial of run.denials) options.onDenial?.(denial);
+    }
+  }
+
+  /** Ends all isolates. */
+  close(): void {
+    for (const active of this.#active.values()) {
+      void active.then(({ isolate }) => isolate.dispose(), () => {});
+    }
+    this.#active.clear();
+  }
+
+  /** Two first callers share one activation; a failure of the plugin's own is remembered until its bytes change (L25). */
+  async #activate(unit: Unit, run: Run): Promise<Active> {
+    const failure = this.#failures.get(unit.key);
+    if (failure !== undefined) throw failure;
+    const known = this.#active.get(unit.key);
+    if (known !== undefined) {
+      const active = await known;
+      if (active.isolate.isAlive) return active;
+      if (this.#active.get(unit.key) === known) this.#active.delete(unit.key);
+      return await this.#activate(unit, run);
+    }
+    const starting = this.#start(unit, run);
+    this.#active.set(unit.key, starting);
+    try {
+      return await starting;
+    } catch (error) {
+      this.#active.delete(unit.key);
+      if (error instanceof BundleError || error instanceof ActivationError || error instanceof GuestError) {
+        this.#failures.set(unit.key, error);
+      }
+      throw error;
+    }
+  }
+
+  async #start(unit: Unit, run: Run): Promise<Active> {
+    const { tenant, pool, bundler, broker, confinement } = this.#options;
+    const bundling = bundler.bundle({
+      source: unit.source,
+      target: unit.target,
+      tenant,
+      signal: run.bundling,
+    });
+    const principal: Principal = {
+      tenant,
+      plugin: unit.plugin,
+      title: unit.title,
+      fingerprint: unit.fingerprint,
+      confinement,
+      grant: unit.grant,
+      context: unit.context,
+      bundle: unit.bundle,
+      denialPrefix: newDenialPrefix(),
+    };
+    // The worker starts while the bundler works; whichever fails first is told, and the other's end is waited for.
+    const isolating = pool.isolate(`${tenant}/${unit.plugin}`, broker, principal, unit.limits);
+    isolating.catch(() => {});
+    const bundle = await bundling.catch(async (error: unknown) => {
+      await isolating.then((isolate) => isolate.dispose(), () => {});
+      throw run.bundling.aborted ? bundlingTooLate(unit, run) : error;
+    });
+    const isolate = await isolating;
+    try {
+      unit.verify(bundle);
+      this.#audit(unit, run.id, "activate", { target: targetText(unit) });
+      const config = this.#configOf(unit, principal, run.id);
+      const filename = `plugin:${unit.plugin}/${unit.target.path}`;
+      const answer = await isolate.load(bundle.code, { filename, config }, run);
+      refuseFailedLoad(unit, { isolate, bundle, principal }, answer, run.denials);
+      return { isolate, bundle, principal };
+    } catch (error) {
+      isolate.dispose();
+      throw error;
+    }
+  }
+
+  /** What the guest platform is told. Granted environment is pushed with the isolate, and written down here. */
+  #configOf(unit: Unit, principal: Principal, call: string): string {
+    const env = selectEnvironment(unit.grant, unit.environment);
+    for (const value of Object.keys(env)) {
+      this.#audit(unit, call, "grant", {}, { op: "env_push", kind: "env", value, decision: "granted" });
+    }
+    return JSON.stringify(guestConfig({
+      env,
+      ...environmentRules(unit.grant),
+      denialPrefix: principal.denialPrefix,
+      dynamicCode: false,
+      isScript: unit.target.export === null,
+    }));
+  }
+
+  #audit(
+    unit: Unit,
+    call: string,
+    type: AuditEvent["type"],
+    details: Readonly<Record<string, unknown>>,
+    facts: Partial<AuditEvent> = {},
+  ): void {
+    const { tenant, audit, confinement } = this.#options;
+    const { plugin, fingerprint } = unit;
+    try {
+      audit.write({ type, tenant, plugin, fingerprint, call, confinement, ...facts, details });
+    } catch (cause) {
+      throw new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
+    }
+  }
+}
+
+interface Run {
+  readonly id: string;
+  readonly deadline: number;
+  readonly wallMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly bundling: AbortSignal;
+  readonly onLine: ((line: GuestLine) => void) | undefined;
+  readonly denials: Denial[];
+}
+
+function startRun(unit: Unit, options: CallOptions): Run {
+  const wallMs = Math.min(unit.limits.wallMs, options.wallMs ?? Infinity);
+  const inTime = AbortSignal.timeout(wallMs);
+  return {
+    id: randomUUID(),
+    deadline: performance.now() + wallMs,
+    wallMs,
+    signal: options.signal,
+    bundling: options.signal === undefined ? inTime : AbortSignal.any([inTime, options.signal]),
+    onLine: options.onLine,
+    denials: [],
+  };
+}
+
+function inputText(unit: Unit, input: unknown, wallMs: number): string {
+  const text = JSON.stringify(input) as string | undefined;
+  if (text === undefined) {
+    throw new GuestError("ERR_RESULT_INVALID", `Cannot call ${unit.title}: the input is not JSON`);
+  }
+  if (Buffer.byteLength(text) > RUNTIME_LIMITS.inputBytesMax) {
+    throw new LimitError(
+      "ERR_LIMIT_SIZE",
+      `Cannot call ${unit.title}: the input has more than ${RUNTIME_LIMITS.inputBytesMax} bytes (inputBytesMax). Pass less, or a file to read`,
+    );
+  }
+  const context = { plugin: unit.plugin, deadline: Date.now() + wallMs };
+  return `{"input":${text},"context":${JSON.stringify(context)}}`;
+}
+
+function refuseFailedLoad(unit: Unit, active: Active, answer: GuestAnswer, denials: readonly Denial[]): void {
+  if (!answer.ok) throw errorOf(unit, active, answer.error, denials);
+  if (unit.target.export === null || (answer.text === '"function"' && !active.bundle.isExportMissing)) return;
+  throw new ActivationError(
+    "ERR_ACTIVATION_FAILED",
+    `Cannot start "${
+      targetText(unit)
+    }" of plugin "${unit.plugin}": the file exports no function "${unit.target.export}". ` +
+      `Export it, or correct the target in ${unit.declaredIn}`,
+    { details: { plugin: unit.plugin, target: targetText(unit), manifest: unit.declaredIn } },
+  );
+}
+
+function valueOf(unit: Unit, active: Active, answer: GuestAnswer, denials: readonly Denial[]): unknown {
+  if (!answer.ok) throw errorOf(unit, active, answer.error, denials);
+  try {
+    // The text is the guest's word: a depth that would overflow whoever walks the value is refused before it is built.
+    if (depthOfJson(answer.text) > RUNTIME_LIMITS.resultDepthMax) {
+      throw new RangeError("it is nested too deeply");
+    }
+    return JSON.parse(answer.text) as unknown;
+  } catch (error) {
+    const why = error instanceof RangeError ? error.message : "it is not JSON";
+    throw new GuestError("ERR_RESULT_INVALID", `Cannot use the result of "${unit.plugin}": ${why}`);
+  }
+}
+
+function errorOf(
+  unit: Unit,
+  active: Active,
+  failure: GuestFailure,
+  denials: readonly Denial[],
+): SallyportError {
+  const shown = { ...failure, name: display(failure.name), message: display(failure.message) };
+  const stack = shownStack(failure.stack, {
+    plugin: unit.plugin,
+    path: unit.target.path,
+    map: active.bundle.map,
+  });
+  return failureToError(shown, denials, { title: unit.title, plugin: unit.plugin, stack });
+}
+
+function bundlingTooLate(unit: Unit, { wallMs, signal }: Run): SallyportError {
+  if (signal?.aborted) {
+    return new HostError("ERR_CALL_CANCELLED", `The call to "${unit.plugin}" was cancelled by its caller`);
+  }
+  return new LimitError(
+    "ERR_LIMIT_WALL",
+    `${unit.title} was not bundled within ${wallMs} ms. Raise limits.wallMs if it needs longer`,
+  );
+}
+
+function targetText({ target }: Unit): string {
+  return target.export === null ? target.path : `${target.path}:${target.export}`;
+}

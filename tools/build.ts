@@ -1,0 +1,44 @@
+/** Builds the published package: JavaScript and types, and one file each for the worker, the bundler and the guest platform. */
+import { build, transform } from "esbuild";
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { composePlatform } from "../runtime/mod.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const DIST = join(ROOT, "dist");
+/** A confined child may read no other file of ours, so its entry is one file. */
+const CHILDREN = ["runtime/worker/main", "src/bundler/child"];
+
+rmSync(DIST, { recursive: true, force: true });
+execFileSync(process.execPath, [
+  join(ROOT, "node_modules/typescript/bin/tsc"),
+  "-p",
+  join(ROOT, "tsconfig.build.json"),
+], {
+  stdio: "inherit",
+});
+for (const child of CHILDREN) {
+  await build({
+    entryPoints: [join(ROOT, `${child}.ts`)],
+    outfile: join(DIST, `${child}.js`),
+    allowOverwrite: true,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    external: ["isolated-vm", "esbuild-wasm"],
+    legalComments: "none",
+    logLevel: "warning",
+  });
+}
+// A lone function expression would be dropped as unused, so it is minified as the value of a name.
+const NAME = "platform=";
+const { code } = await transform(NAME + composePlatform(), {
+  minify: true,
+  charset: "utf8",
+  target: "es2024",
+});
+writeFileSync(join(DIST, "runtime/platform.guest.min.js"), code.slice(NAME.length).replace(/;\s*$/, ""));
+console.log(`built dist/, guest platform ${Buffer.byteLength(code)} bytes`);
