@@ -26,7 +26,7 @@ export function failureOf(
 ): BundleError {
   const issues = session.issues;
   const refused = issues.find((issue) => issue.isRefused);
-  if (refused !== undefined) return importError(refused);
+  if (refused !== undefined) return importError(session, refused);
   const messages = errors.filter((message) => !isNoise(message)).map((message) =>
     cleanMessage(message, limits)
   );
@@ -37,7 +37,7 @@ export function failureOf(
       file === issue.importer && text.includes(JSON.stringify(issue.specifier))
     ) || issue.importer === ""
   );
-  if (absent !== undefined) return importError(absent);
+  if (absent !== undefined) return importError(session, absent);
   const computed = messages.find(({ text }) => COMPUTED.test(text));
   if (computed !== undefined) return computedError(session, computed);
   const where = first === undefined || first.file === ""
@@ -53,6 +53,7 @@ export function failureOf(
 /** A message without anything but the plugin's own names in it, and no longer than it may be. */
 export function cleanMessage(message: BuildMessage, limits: BundleLimits): BundleMessage {
   const text = String(message.text)
+    .slice(0, 4 * limits.bundleMessageCharsMax)
     .replaceAll(
       /\b(?:module|plugin|meta):\/p\/([^"]*?)\.mjs\b(?=")/g,
       (whole, path: string) => whole.startsWith("module:") ? path : `${path}.mjs`,
@@ -72,9 +73,10 @@ function isNoise(message: BuildMessage): boolean {
   return String(message.text).startsWith("Cannot read directory");
 }
 
-function importError(issue: ImportIssue): BundleError {
-  const { importer, specifier, reason, chain, code } = issue;
-  const place = importer === "" ? "" : ` in "${importer}"`;
+function importError(session: BuildSession, issue: ImportIssue, line = ""): BundleError {
+  const { importer, specifier, reason, code } = issue;
+  const chain = session.chainOf(importer);
+  const place = importer === "" ? "" : ` in "${importer}"${line}`;
   const reached = chain.length > 1
     ? `. Imported by way of ${chain.map((path) => `"${path}"`).join(" → ")}`
     : "";
@@ -87,12 +89,6 @@ function computedError(session: BuildSession, { text, file, line }: BundleMessag
   const specifier = /\("(.*)"\)/.exec(text)?.[1] ?? "";
   const reason =
     "its path is computed when it runs, so its files cannot be pinned; import each file by its name";
-  return importError({
-    importer: `${file}:${line}`,
-    specifier,
-    reason,
-    chain: session.chainOf(`/p/${file}`),
-    code: "ERR_IMPORT_REFUSED",
-    isRefused: true,
-  });
+  const issue = { importer: file, specifier, reason, code: "ERR_IMPORT_REFUSED", isRefused: true } as const;
+  return importError(session, issue, ` (line ${line})`);
 }

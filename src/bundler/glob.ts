@@ -1,6 +1,6 @@
 /** Matches the globs of `sideEffects` in linear memory and bounded time: they come from the plugin. */
 
-const PATTERN_CHARS_MAX = 256;
+const PATTERN_CHARS_MAX = 128;
 const UNDERSTOOD = /^[^[\]{}()!]*$/;
 
 /**

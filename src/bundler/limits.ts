@@ -32,6 +32,8 @@ export interface BundleLimits {
   readonly bundleNestingMax: number;
   /** Bytes of one package.json. */
   readonly bundlePackageBytesMax: number;
+  /** Files of a chain of imports that are named in an error. */
+  readonly bundleChainMax: number;
   /** Characters of one import specifier. */
   readonly bundleSpecifierCharsMax: number;
   /** Bytes of the code that comes out. */
@@ -54,6 +56,8 @@ export interface BundlerPoolLimits {
   readonly bundlerStartMs: number;
   /** A process without work is ended after this. */
   readonly bundlerIdleMs: number;
+  /** Time that answers to one process may take before the host turns to its other work. */
+  readonly bundlerTurnMs: number;
   /** Between two looks at the resident memory of a process that builds. */
   readonly bundlerPollMs: number;
 }
@@ -64,7 +68,7 @@ export const SOURCE_LIMITS: SourceLimits = Object.freeze({
   sourceTotalBytesMax: 64 * 1_048_576,
   sourceFilesMax: 20_000,
   sourceAnswersMax: 400_000,
-  sourcePathCharsMax: 1_024,
+  sourcePathCharsMax: 512,
   sourceLinksMax: 40,
 });
 
@@ -73,11 +77,12 @@ export const BUNDLE_LIMITS: BundleLimits = Object.freeze({
   bundleWallMs: 30_000,
   bundleMemoryMb: 768,
   bundleInputBytesMax: 32 * 1_048_576,
-  bundleModulesMax: 5_000,
-  bundleImportsMax: 100_000,
+  bundleModulesMax: 3_000,
+  bundleImportsMax: 25_000,
   bundleNestingMax: 1_000,
   bundlePackageBytesMax: 262_144,
-  bundleSpecifierCharsMax: 1_024,
+  bundleChainMax: 20,
+  bundleSpecifierCharsMax: 512,
   bundleCodeBytesMax: 16 * 1_048_576,
   bundleFrameBytesMax: 64 * 1_048_576,
   bundleMessagesMax: 20,
@@ -90,5 +95,6 @@ export const BUNDLER_POOL_LIMITS: BundlerPoolLimits = Object.freeze({
   bundlerWaitingMax: 1_000,
   bundlerStartMs: 15_000,
   bundlerIdleMs: 30_000,
+  bundlerTurnMs: 5,
   bundlerPollMs: 20,
 });

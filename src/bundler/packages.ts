@@ -44,6 +44,9 @@ export class PackageScopes {
   }
 }
 
+/** More patterns than this are not looked at. */
+const PATTERNS_MAX = 64;
+
 /** Whether a file ending in .js or .ts is an ES module by its package, which decides how CommonJS is imported from it. */
 export function isModuleByPackage(path: string, scope: PackageScope): boolean {
   return /\.[jt]sx?$/.test(path) && scope.content["type"] === "module";
@@ -53,7 +56,7 @@ export function isModuleByPackage(path: string, scope: PackageScope): boolean {
 export function hasSideEffects(path: string, scope: PackageScope): boolean {
   const declared = scope.content["sideEffects"];
   if (declared === false) return false;
-  if (!Array.isArray(declared)) return true;
+  if (!Array.isArray(declared) || declared.length > PATTERNS_MAX) return true;
   const name = path.slice(scope.directory.length + 1);
   return declared.some((pattern) => typeof pattern !== "string" || matchesGlob(pattern, name));
 }

@@ -11,7 +11,8 @@ export class UnfitFile extends Error {}
 // What engines and bundlers look for in comments. In a string literal the change is one character, and harmless.
 const MAGIC_COMMENT = /(\/[/*]\s*)[#@](?=\s*source(?:Mapping)?URL)/g;
 const MENTIONS_META = /\bimport\s*\.\s*meta\b/;
-const LOOKS_LIKE_MODULE = /^\s*(?:import|export)\b(?!\s*[(.])/m;
+// No \s at the start: it would cross lines, and take quadratic time on many empty ones.
+const LOOKS_LIKE_MODULE = /^[ \t]*(?:import|export)\b(?!\s*[(.])/m;
 /** The bundler takes the last such comment of a file, however well an earlier one is hidden; it finds nothing here. */
 const LAST_WORD = "\n//# sourceMappingURL=none";
 

@@ -53,6 +53,8 @@ export class BundlerProcess {
   readonly #options: BundlerProcessOptions;
   readonly #decoder: FrameDecoder;
   #onFrame: (frame: Frame) => void = () => this.kill(); // it has nothing to say without work
+  readonly #waiting: Frame[] = [];
+  #isDraining = false;
   #isGone = false;
 
   private constructor(child: ConfinedProcess, options: BundlerProcessOptions) {
@@ -182,10 +184,23 @@ export class BundlerProcess {
   #read(chunk: Buffer): void {
     if (this.#isGone) return;
     try {
-      for (const frame of this.#decoder.push(chunk)) this.#onFrame(frame);
+      this.#waiting.push(...this.#decoder.push(chunk));
     } catch {
-      this.kill(); // a frame out of bounds: the build that runs ends as lost
+      return this.kill(); // a frame out of bounds: the build that runs ends as lost
     }
+    if (!this.#isDraining) this.#drain();
+  }
+
+  /** Answers in turns: resolving is the host's own work, and a plugin with many imports must not keep it from others. */
+  #drain(): void {
+    const end = performance.now() + this.#options.poolLimits.bundlerTurnMs;
+    let next = 0;
+    while (next < this.#waiting.length && performance.now() < end && !this.#isGone) {
+      this.#onFrame(this.#waiting[next++]!);
+    }
+    this.#waiting.splice(0, next);
+    this.#isDraining = this.#waiting.length > 0 && !this.#isGone;
+    if (this.#isDraining) setImmediate(() => this.#drain());
   }
 
   #send(type: number, id: number, payload: Uint8Array | string): void {

@@ -59,6 +59,7 @@ export class PluginResolver {
   readonly #byImport: enhancedResolve.Resolver;
   readonly #byRequire: enhancedResolve.Resolver;
   readonly #packages = new Map<string, Readonly<Record<string, unknown>> | null>();
+  readonly #modules = new Map<string, Resolved>();
   #obstacle: SourceError | null = null;
 
   /** A resolver of its own for each build: what it consulted belongs to that build's pins. */
@@ -118,8 +119,17 @@ export class PluginResolver {
     return this.at(target.replaceAll("\0", ""), attributes);
   }
 
-  /** What is at a virtual path, as a module. */
+  /** What is at a virtual path, as a module; found out once. */
   at(path: string, attributes: ImportAttributes): Resolved {
+    const key = JSON.stringify([path, attributes]);
+    const known = this.#modules.get(key);
+    if (known !== undefined) return known;
+    const resolved = this.#look(path, attributes);
+    if (resolved.state === "found") this.#modules.set(key, resolved);
+    return resolved;
+  }
+
+  #look(path: string, attributes: ImportAttributes): Resolved {
     try {
       const real = this.#source.real(path);
       if (this.#source.kind(real) !== "file") return absence("./");

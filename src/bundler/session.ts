@@ -40,8 +40,6 @@ export interface ImportIssue {
   readonly specifier: string;
   /** Why. */
   readonly reason: string;
-  /** How the importing file was reached: from the target to the file itself. */
-  readonly chain: readonly string[];
   /** Not allowed, or not possible. */
   readonly code: ImportErrorCode;
   /** An error wherever it stands, as opposed to not found, which `try` allows for. */
@@ -153,13 +151,14 @@ export class BuildSession {
     }
   }
 
-  /** How a file was first reached: relative paths from the target to the file. */
+  /** How a file was first reached: relative paths from the target to the file, the middle of a long way left out. */
   chainOf(path: string): readonly string[] {
     const chain: string[] = [];
-    for (let at: string | null | undefined = path; at; at = this.#importers.get(at)) {
-      chain.unshift(relativeOf(at));
-    }
-    return chain;
+    const start = path === "" ? null : posix.join(this.#source.root, path);
+    for (let at = start; at; at = this.#importers.get(at) ?? null) chain.push(relativeOf(at));
+    chain.reverse();
+    const excess = chain.length - this.#limits.bundleChainMax;
+    return excess <= 0 ? chain : chain.toSpliced(this.#limits.bundleChainMax / 2, excess, "…");
   }
 
   #resolve({ importer, specifier, kind, attributes }: ResolveQuestion): Resolved {
@@ -181,6 +180,9 @@ export class BuildSession {
   #follow(importer: string | null, resolved: Resolved): void {
     if (resolved.state !== "found" || this.#importers.has(resolved.path)) return;
     this.#importers.set(resolved.path, importer);
+    if (this.#importers.size > this.#limits.bundleModulesMax) {
+      throw this.#overBound("files", "bundleModulesMax");
+    }
   }
 
   #edge({ importer, specifier, kind }: ResolveQuestion, resolved: Resolved): void {
@@ -191,14 +193,12 @@ export class BuildSession {
 
   #note(importer: string, specifier: string, resolved: Resolved & { state: "absent" | "refused" }): void {
     const isRefused = resolved.state === "refused";
-    const chain = importer === "" ? [] : this.chainOf(importer);
     const { reason, code } = resolved;
     const issue = {
       importer: importer === "" ? "" : relativeOf(importer),
       specifier,
       reason,
       code,
-      chain,
       isRefused,
     };
     this.#issues.set(JSON.stringify([importer, specifier]), issue);
@@ -207,7 +207,7 @@ export class BuildSession {
   #unfit(path: string, cause: Error): BundleError {
     const name = relativeOf(path);
     return new BundleError("ERR_BUNDLE_FAILED", `Cannot bundle "${name}": ${cause.message}`, {
-      details: { file: name, chain: this.chainOf(path) },
+      details: { file: name, chain: this.chainOf(name) },
     });
   }
 

@@ -37,7 +37,7 @@ describe("what comes out", () => {
     expect(second).toEqual(first);
   });
 
-  test("[P] top-level await works in the target and in a dependency", async () => {
+  test("top-level await works in the target and in a dependency", async () => {
     const made = await bundle(
       shared,
       plugin({
