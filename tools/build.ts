@@ -5,6 +5,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { composePlatform } from "../runtime/mod.ts";
+import { wrapLibrary } from "../src/validator/mod.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
@@ -41,4 +42,18 @@ const { code } = await transform(NAME + composePlatform(), {
   target: "es2024",
 });
 writeFileSync(join(DIST, "runtime/platform.guest.min.js"), code.slice(NAME.length).replace(/;\s*$/, ""));
+const library = await build({
+  stdin: {
+    contents: 'import { Validator } from "@cfworker/json-schema"; __sallyport_register__(Validator);',
+    resolveDir: ROOT,
+  },
+  write: false,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2024",
+  legalComments: "none",
+  charset: "utf8",
+});
+writeFileSync(join(DIST, "src/validator/validator.min.js"), wrapLibrary(library.outputFiles[0]!.text));
 console.log(`built dist/, guest platform ${Buffer.byteLength(code)} bytes`);
