@@ -105,9 +105,9 @@ export const OWNERS: Readonly<Record<LayerSource, string>> = {
 
 /** What would let the layer allow it. */
 export function wayOut(source: LayerSource, name: KindName, asked: string | null): string {
-  const value = asked === null ? null : kindOf(name).suggest?.(asked) ?? asked;
+  const value = asked === null ? null : kindOf(name).suggest?.(asked, source === "flags") ?? asked;
   const line = value === null ? `${name}: true` : `${name}: [${JSON.stringify(value)}]`;
-  if (source === "flags") return `Run again with --allow-${name}${asked === null ? "" : `=${quote(asked)}`}.`;
+  if (source === "flags") return `Run again with --allow-${name}${value === null ? "" : `=${quote(value)}`}.`;
   if (source === "manifest") return `Its author adds the line ${line} under permissions in plugin.yaml.`;
   if (source === "capability") {
     return `Its author adds the line ${line} to the capability's own permissions in plugin.yaml.`;

@@ -80,8 +80,8 @@ export interface Kind<Entry = unknown, Value = unknown> {
   meet(a: Entry, b: Entry): Entry | null;
   /** Whether approving it needs more than a `--yes`. */
   isGrave(entry: Entry | true, context: PathContext): boolean;
-  /** The entry to suggest to a manifest for a value that was refused. */
-  suggest?(text: string): string;
+  /** The entry to suggest for a value that was refused, to a manifest or to the one who types a flag. */
+  suggest?(text: string, isFlag: boolean): string;
   /** Entries that a flag's word stands for, where it is not itself one. */
   expandFlag?(text: string): readonly string[];
 }

@@ -29,6 +29,7 @@ export {
   type Side,
   splitFlag,
 } from "./policy.ts";
+export { resolvePath } from "./path_grammar.ts";
 export { relocate } from "./relocate.ts";
 export {
   type KindRequest,

@@ -56,7 +56,7 @@ export function isRelative(text: string): boolean {
 }
 
 /** The absolute path that the text means. */
-export function resolvePath(text: string, context: PathContext): Path {
+export function resolvePath(text: string, context: PathContext): string {
   const root = ROOT.exec(text);
   if (root === null) return normalize(text.startsWith("/") ? text : `${context.cwd}/${text}`);
   const name = root[1] ?? "";

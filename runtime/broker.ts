@@ -6,19 +6,19 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import {
   check,
+  checkAddress,
   type Decision,
   type Grant,
   HostError,
-  NotCapableError,
   type PathContext,
   type Requirement,
 } from "../permissions/mod.ts";
 import type { AuditSink } from "./audit.ts";
-import { CheckedPath } from "./checked.ts";
+import { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
-import type { BundleFiles, OpDefinition, OpTools } from "./op.ts";
+import type { BundleFiles, OpDefinition, OpTools, OwnSpace } from "./op.ts";
 import { PowerError, type Powers } from "./powers.ts";
-import { type Denial, toGuest } from "./refusal.ts";
+import { type Denial, RefusedError, toGuest } from "./refusal.ts";
 
 /** On whose behalf an op runs. */
 export interface Principal {
@@ -38,6 +38,8 @@ export interface Principal {
   readonly context: PathContext;
   /** Its own verified files, or null for a script. */
   readonly bundle: BundleFiles | null;
+  /** What is its own to write to; absent is nothing. */
+  readonly own?: OwnSpace | undefined;
   /** Start of the ids of its refusals; random, so that a guest cannot invent one. */
   readonly denialPrefix: string;
 }
@@ -72,17 +74,22 @@ export interface BrokerOptions {
   readonly audit: AuditSink;
   /** The effects that ops may have. */
   readonly powers: Powers;
-  /** Absolute paths that no grant reaches: Sallyport's own state, and every plugin's directory. */
+  /** Absolute paths that no grant reaches: Sallyport's own state, and every plugin's directory. They may be links. */
   readonly sealed: () => readonly string[];
 }
 
 /** Kinds whose values are paths, and which therefore cannot reach Sallyport's own state (T03). */
 const PATH_KINDS = new Set(["read", "write", "run", "ffi"]);
 
+/** A folder of this name is Sallyport's own wherever it is: a project's plugins may be put there at any time. */
+const STATE_FOLDER = ".sallyport";
+
 /** Runs ops. */
 export class Broker {
   readonly #ops: ReadonlyMap<string, OpDefinition>;
   readonly #options: BrokerOptions;
+  /** What can be cancelled, by guest and by the guest's own key; bounded by the ops under way. */
+  readonly #cancels = new WeakMap<Principal, Map<number, AbortController>>();
 
   /** Throws a TypeError when two ops share a name. */
   constructor(options: BrokerOptions) {
@@ -95,7 +102,11 @@ export class Broker {
   async dispatch(request: OpRequest): Promise<string> {
     try {
       const value = await this.#perform(request);
-      return `{"ok":true,"value":${JSON.stringify(value) ?? "null"}}`;
+      const text = `{"ok":true,"value":${JSON.stringify(value) ?? "null"}}`;
+      if (Buffer.byteLength(text) > RUNTIME_LIMITS.opAnswerBytesMax) {
+        throw new PowerError("InvalidData", "ERR_LIMIT_SIZE", "The answer is larger than it may be");
+      }
+      return text;
     } catch (error) {
       return `{"ok":false,"error":${JSON.stringify(toGuest(error))}}`;
     }
@@ -104,13 +115,15 @@ export class Broker {
   async #perform(request: OpRequest): Promise<unknown> {
     const { op, args } = this.#parse(request.text);
     const spelled = typeof args[0] === "string" ? args[0] : null;
+    const granted: CheckedValue[] = [];
     for (const requirement of op.requires?.(args) ?? []) {
-      this.#authorize(request, op.name, requirement, spelled);
+      const decision = this.#authorize(request, op.name, requirement, spelled);
+      if (decision.asked !== null) granted.push(CheckedValue.fromDecision(decision));
     }
     if (request.scope.signal.aborted) {
       throw new PowerError("Interrupted", "ERR_CALL_ENDED", "The call has ended");
     }
-    return await op.act(args, this.#tools(request, op.name, spelled));
+    return await op.act(args, this.#tools(request, op.name, spelled, granted));
   }
 
   #parse(text: string): { readonly op: OpDefinition; readonly args: readonly unknown[] } {
@@ -131,13 +144,30 @@ export class Broker {
     return { op, args: args.data };
   }
 
-  #tools(request: OpRequest, op: string, spelled: string | null): OpTools {
+  #tools(
+    request: OpRequest,
+    op: string,
+    spelled: string | null,
+    granted: readonly CheckedValue[],
+  ): OpTools {
     const { principal, scope } = request;
     return {
       authorize: (kind, value) =>
         CheckedPath.fromDecision(this.#authorize(request, op, { kind, value, absolute: true }, spelled)),
+      authorizeValue: (kind, value) =>
+        CheckedValue.fromDecision(this.#authorize(request, op, { kind, value }, spelled)),
+      authorizeAddress: ({ kind, value }, address) => {
+        const decision = checkAddress(principal.grant, { kind, value }, address, principal.context);
+        return CheckedAddress.fromDecision(this.#settle(request, op, decision, spelled ?? value));
+      },
+      granted,
+      cancellable: (key, work) => this.#cancellable(request, key, work),
+      cancel: (key) => this.#cancels.get(principal)?.get(key)?.abort(),
       wouldGrant: (kind, value) =>
         this.#decide(principal, { kind, value, absolute: true }).state === "granted",
+      isGranted: (requirement) => this.#decide(principal, requirement).state === "granted",
+      sealed: this.#options.sealed,
+      own: principal.own ?? null,
       powers: this.#options.powers,
       context: principal.context,
       bundle: principal.bundle,
@@ -147,18 +177,39 @@ export class Broker {
 
   /** Decides, writes the decision down, and only then lets the op go on. */
   #authorize(request: OpRequest, op: string, requirement: Requirement, spelled: string | null): Decision {
+    const decision = this.#decide(request.principal, requirement);
+    return this.#settle(request, op, decision, spelled ?? requirement.value);
+  }
+
+  #settle(request: OpRequest, op: string, decision: Decision, spelled: string | null): Decision {
     const { principal, scope } = request;
-    const decision = this.#decide(principal, requirement);
     this.#audit(request, op, decision);
     if (decision.state === "granted") return decision;
     const denial: Denial = {
       id: principal.denialPrefix + request.op,
       title: principal.title,
       decision,
-      spelled: spelled ?? requirement.value,
+      spelled,
     };
     scope.deny(denial);
     throw new RefusedError(denial);
+  }
+
+  async #cancellable<Value>(
+    { principal, scope }: OpRequest,
+    key: number,
+    work: (signal: AbortSignal) => Promise<Value>,
+  ): Promise<Value> {
+    const controller = new AbortController();
+    const controllers = this.#cancels.get(principal) ?? new Map<number, AbortController>();
+    this.#cancels.set(principal, controllers);
+    controllers.set(key, controller);
+    try {
+      return await work(AbortSignal.any([scope.signal, controller.signal]));
+    } finally {
+      // A guest that gives one key twice has given up on the first.
+      if (controllers.get(key) === controller) controllers.delete(key);
+    }
   }
 
   #decide(principal: Principal, requirement: Requirement): Decision {
@@ -168,7 +219,7 @@ export class Broker {
     }
     const { value } = decision;
     if (ownPlaces(principal, decision.kind).some((root) => isWithin(value, root))) return decision;
-    const sealed = this.#options.sealed().find((root) => isWithin(value, root));
+    const sealed = this.#sealedPlace(value, requirement.recursive === true);
     if (sealed === undefined) return decision;
     return {
       ...decision,
@@ -177,6 +228,14 @@ export class Broker {
       reason: "it is Sallyport's own state or a plugin's directory, which no grant reaches",
       remedy: "Nothing allows this; keep the plugin's data elsewhere, such as $data",
     };
+  }
+
+  /** The sealed place that a path lies in or, for an act on a whole tree, above. */
+  #sealedPlace(path: string, isRecursive: boolean): string | undefined {
+    const sealed = this.#options.sealed().find((root) =>
+      isWithin(path, root) || (isRecursive && isWithin(root, path))
+    );
+    return sealed ?? path.split("/").find((part) => part.toLowerCase() === STATE_FOLDER);
   }
 
   #audit({ principal, scope }: OpRequest, op: string, decision: Decision): void {
@@ -200,19 +259,12 @@ export class Broker {
   }
 }
 
-/** Carries a refusal from the check to the envelope. */
-class RefusedError extends NotCapableError {
-  readonly denial: Denial;
-
-  constructor(denial: Denial) {
-    super("ERR_NOT_CAPABLE", "refused");
-    this.denial = denial;
-  }
-}
-
 /** What is the plugin's own by construction: its bundle for reading, its data folder for both. */
 function ownPlaces({ bundle, context }: Principal, kind: string): readonly string[] {
-  const places = [...(bundle !== null && kind === "read" ? [bundle.root] : []), context.data];
+  const places = [
+    kind === "read" ? bundle?.root : undefined,
+    kind === "read" || kind === "write" ? context.data : undefined,
+  ];
   return places.filter((place) => place !== undefined);
 }
 

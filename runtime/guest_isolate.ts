@@ -62,11 +62,14 @@ export interface GuestFailure {
 }
 
 interface Run {
+  readonly id: number;
   readonly options: RunOptions;
   readonly scope: CallScope;
   readonly controller: AbortController;
   readonly settle: (answer: GuestAnswer | SallyportError) => void;
   ops: number;
+  lines: number;
+  lineBytes: number;
 }
 
 const LEVELS: Readonly<Record<string, GuestLine["level"]>> = {
@@ -78,6 +81,9 @@ const LEVELS: Readonly<Record<string, GuestLine["level"]>> = {
 };
 /** Signals by which the engine itself gives up, as when a single allocation is too large for it. */
 const ENGINE_ABORTS = new Set(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS"]);
+/** The answer to an op whose call has ended; it frees what the guest's platform keeps for it. */
+const CALL_ENDED =
+  '{"ok":false,"error":{"name":"Interrupted","code":"ERR_CALL_ENDED","message":"The call has ended"}}';
 const ANSWER_HEAD = '{"ok":true,"value":';
 
 /** An isolate of one plugin under one grant. */
@@ -91,6 +97,11 @@ export class GuestIsolate {
   #nextRun = 1;
   #opsInFlight = 0;
   #end: SallyportError | null = null;
+  #settling: NodeJS.Timeout | undefined;
+  /** What the evaluation began may be awaited by any later call, so it ends with the isolate. */
+  #evaluation:
+    | { readonly id: number; readonly controller: AbortController; readonly goesOn: boolean }
+    | undefined;
 
   private constructor(worker: WorkerProcess, broker: Broker, principal: Principal, limits: GuestLimits) {
     this.#worker = worker;
@@ -127,10 +138,10 @@ export class GuestIsolate {
 
   /** Evaluates a target; the answer's text is the type of what it registered, as JSON. */
   load(code: string, order: LoadOrder, options: RunOptions): Promise<GuestAnswer> {
-    return this.#run(
-      options,
-      (id) => this.#worker.send(TO_WORKER.load, this.#id, id, joinParts(order, code)),
-    );
+    return this.#run(options, (id, controller) => {
+      this.#evaluation = { id, controller, goesOn: order.isScript === true };
+      this.#worker.send(TO_WORKER.load, this.#id, id, joinParts(order, code));
+    });
   }
 
   /** Calls the loaded target with the JSON text of `{input, context}`. */
@@ -143,7 +154,10 @@ export class GuestIsolate {
     this.#finish(new HostError("ERR_HOST_CLOSED", "Cannot finish the call: its isolate was disposed"));
   }
 
-  #run(options: RunOptions, send: (id: number) => void): Promise<GuestAnswer> {
+  #run(
+    options: RunOptions,
+    send: (id: number, controller: AbortController) => void,
+  ): Promise<GuestAnswer> {
     if (this.#end !== null) return Promise.reject(this.#end);
     if (this.#runs.size >= RUNTIME_LIMITS.callsInFlightMax) {
       return Promise.reject(
@@ -165,7 +179,8 @@ export class GuestIsolate {
         clearTimeout(timer);
         options.signal?.removeEventListener("abort", onAbort);
         this.#runs.delete(id);
-        controller.abort();
+        if (id !== this.#evaluation?.id) controller.abort();
+        this.#onAnswered();
         this.#worker.onLoadChange();
         if (answer instanceof Error) reject(answer);
         else resolve(answer);
@@ -177,12 +192,20 @@ export class GuestIsolate {
           if (options.denials.length < RUNTIME_LIMITS.denialsPerCallMax) options.denials.push(denial);
         },
       };
-      this.#runs.set(id, { options, scope, controller, settle, ops: 0 });
+      this.#runs.set(id, { id, options, scope, controller, settle, ops: 0, lines: 0, lineBytes: 0 });
+      this.#onIdle(); // its own deadline watches from now on
       options.signal?.addEventListener("abort", onAbort, { once: true });
       this.#worker.onLoadChange();
       if (options.signal?.aborted) onAbort();
-      else send(id);
+      else send(id, controller);
     });
+  }
+
+  /** The run that something is done under; what a script's evaluation left behind goes on in its call. */
+  #runOf(call: number): Run | undefined {
+    const run = this.#runs.get(call);
+    if (run !== undefined || call !== this.#evaluation?.id || !this.#evaluation.goesOn) return run;
+    return this.#runs.values().next().value;
   }
 
   /** Ends the isolate: the run that is to blame gets the error, its neighbours learn that they may try again. */
@@ -190,6 +213,8 @@ export class GuestIsolate {
     if (this.#end !== null) return;
     this.#end = new HostError("ERR_WORKER_LOST", "Cannot finish the call: another call ended its isolate");
     this.#worker.disposeIsolate(this.#id);
+    this.#onIdle();
+    this.#evaluation?.controller.abort();
     for (const [id, run] of [...this.#runs]) {
       run.settle(culprit === undefined || id === culprit ? error : this.#end);
     }
@@ -201,34 +226,58 @@ export class GuestIsolate {
       onCreated,
       onResult: (call, text) => this.#runs.get(call)?.settle(readAnswer(text)),
       onOp: (op, call, text) => void this.#onOp(op, call, text),
-      onLog: (call, text) => this.#onLog(call, text),
-      onBreach: (call, what) => this.#finish(breachError(this.#principal, what), call),
-      onFault: (call, text) => this.#onFault(call, text),
+      onLog: (call, text) => this.#onLine(call, LEVELS[text[0] ?? ""] ?? "log", text.slice(1)),
+      onBreach: (call, what) =>
+        this.#finish(breachError(this.#principal, what), this.#runOf(call)?.id ?? call),
+      onFault: (call, text) => this.#onLine(call, "error", `Uncaught ${text}`),
+      onIdle: () => this.#onIdle(),
       onGone: (reason) => this.#onGone(reason),
       onWorkerLost: (end) => this.#onWorkerLost(end),
     };
   }
 
   async #onOp(op: number, call: number, text: string): Promise<void> {
-    const run = this.#runs.get(call);
-    if (run === undefined) return; // the call has ended, and nothing happens in its name any more
+    const run = this.#runOf(call);
+    if (run === undefined) return this.#reply(op, CALL_ENDED); // nothing happens in its name any more
     // The platform bounds both first; that it did not means that it is no longer ours.
     if (++run.ops > RUNTIME_LIMITS.opsPerCallMax || this.#opsInFlight >= 2 * RUNTIME_LIMITS.opsInFlightMax) {
-      return this.#finish(breachError(this.#principal, "ops"), call);
+      return this.#finish(breachError(this.#principal, "ops"), run.id);
     }
-    this.#opsInFlight += 1;
+    // An answer can be large, so the worker is watched until the last one is sent, even if no call waits for it.
+    if (this.#opsInFlight++ === 0) this.#worker.retain();
     const envelope = await this.#broker.dispatch({ principal: this.#principal, scope: run.scope, op, text });
-    this.#opsInFlight -= 1;
+    this.#reply(op, envelope);
+    if (--this.#opsInFlight === 0) this.#worker.release();
+  }
+
+  #reply(op: number, envelope: string): void {
     if (this.#end === null) this.#worker.send(TO_WORKER.reply, this.#id, op, envelope);
   }
 
-  #onLog(call: number, text: string): void {
-    const level = LEVELS[text[0] ?? ""] ?? "log";
-    this.#runs.get(call)?.options.onLine?.({ level, text: text.slice(1) });
+  /** The platform bounds its console; what nobody handled comes beside it, so both are counted here once more. */
+  #onLine(call: number, level: GuestLine["level"], text: string): void {
+    const run = this.#runOf(call);
+    if (run === undefined) return;
+    run.lines += 1;
+    run.lineBytes += text.length;
+    // One line more than the platform's own bound: it says that the rest is dropped.
+    if (run.lines > RUNTIME_LIMITS.logLinesPerCallMax + 1) return;
+    if (run.lineBytes > RUNTIME_LIMITS.logBytesPerCallMax + RUNTIME_LIMITS.errorTextBytesMax) return;
+    run.options.onLine?.({ level, text });
   }
 
-  #onFault(call: number, text: string): void {
-    this.#runs.get(call)?.options.onLine?.({ level: "error", text: `Uncaught ${text}` });
+  /** After the last answer the guest has a moment to come to rest; no deadline watches over it any more. */
+  #onAnswered(): void {
+    if (this.#end !== null || this.#runs.size > 0 || this.#settling !== undefined) return;
+    this.#worker.retain();
+    this.#settling = setTimeout(() => this.dispose(), RUNTIME_LIMITS.settleMs);
+  }
+
+  #onIdle(): void {
+    if (this.#settling === undefined) return;
+    clearTimeout(this.#settling);
+    this.#settling = undefined;
+    this.#worker.release();
   }
 
   #onGone(reason: GoneReason): void {
@@ -241,6 +290,9 @@ export class GuestIsolate {
 
   #onWorkerLost(end: WorkerEnd): void {
     if (this.#end !== null) return;
+    if (end.killedFor === "closing") {
+      return this.#finish(hostClosed());
+    }
     // Only one possible culprit may be blamed: with several calls under way, nobody can say whose it was (T11).
     const isOnlyCall = end.callsInFlight === 1;
     const isMemory = end.killedFor === "memory" ||
@@ -259,12 +311,12 @@ export async function orderIsolate(
   memoryMb: number,
   own: (id: number, created: () => void) => IsolateEvents,
 ): Promise<number> {
-  let settleLost: (end: string) => void = () => {};
   let timer: NodeJS.Timeout | undefined;
   const order: CreateOrder = { memoryMb, sliceMs: RUNTIME_LIMITS.sliceMs };
   try {
     return await new Promise<number>((resolve, reject) => {
-      settleLost = (why) => reject(new HostError("ERR_WORKER_LOST", `Cannot make an isolate: ${why}`));
+      const settleLost = (why: string): void =>
+        reject(new HostError("ERR_WORKER_LOST", `Cannot make an isolate: ${why}`));
       timer = setTimeout(() => settleLost("its worker did not answer"), RUNTIME_LIMITS.isolateStartMs);
       const made: { events?: IsolateEvents } = {};
       const id = worker.createIsolate(order, {
@@ -275,12 +327,14 @@ export async function orderIsolate(
         onLog: (...rest) => made.events?.onLog(...rest),
         onBreach: (...rest) => made.events?.onBreach(...rest),
         onFault: (...rest) => made.events?.onFault(...rest),
+        onIdle: () => made.events?.onIdle(),
         onGone: (reason, message) => {
           settleLost(message || reason);
           made.events?.onGone(reason, message);
         },
         onWorkerLost: (end) => {
-          settleLost("its worker ended");
+          if (end.killedFor === "closing") reject(hostClosed());
+          else settleLost("its worker ended");
           made.events?.onWorkerLost(end);
         },
       });
@@ -348,7 +402,8 @@ export function failureToError(
 }
 
 function readAnswer(text: string): GuestAnswer {
-  if (text.length > RUNTIME_LIMITS.resultBytesMax + ANSWER_HEAD.length + 1) return invalid("it is too large");
+  const bytes = Buffer.byteLength(text) - ANSWER_HEAD.length - 1;
+  if (bytes > RUNTIME_LIMITS.resultBytesMax) return failed({ tooLarge: bytes });
   if (text.startsWith(ANSWER_HEAD) && text.endsWith("}")) {
     return { ok: true, text: text.slice(ANSWER_HEAD.length, -1) };
   }
@@ -375,7 +430,11 @@ function readAnswer(text: string): GuestAnswer {
 }
 
 function invalid(message: string): GuestAnswer {
-  return { ok: false, error: { name: "", message, stack: "", isInvalid: true } };
+  return failed({ message, isInvalid: true });
+}
+
+function failed(facts: Partial<GuestFailure>): GuestAnswer {
+  return { ok: false, error: { name: "", message: "", stack: "", isInvalid: false, ...facts } };
 }
 
 function textOr(value: unknown, otherwise: string): string {
@@ -421,6 +480,10 @@ function lostError({ plugin }: Principal, end: WorkerEnd): HostError {
     }). The call may be made again`,
     { details: { killedFor: end.killedFor, signal: end.exit.signal, exitCode: end.exit.code } },
   );
+}
+
+function hostClosed(): HostError {
+  return new HostError("ERR_HOST_CLOSED", "Cannot finish the call: the host was closed");
 }
 
 function cancelled({ plugin }: Principal): HostError {

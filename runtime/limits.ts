@@ -20,6 +20,53 @@ export const GUEST_LIMITS_MAX: GuestLimits = Object.freeze({
   wallMs: 3_600_000,
 });
 
+/** Bounds of requests to other machines; per request unless they say otherwise. */
+export interface NetLimits {
+  /** Time from the op to its answer: look-ups, every hop and the body. */
+  readonly fetchMs: number;
+  /** One look-up of a name. */
+  readonly dnsMs: number;
+  /** One attempt to connect to one address, TLS included. */
+  readonly connectMs: number;
+  /** Addresses of one name that are looked at. */
+  readonly addressesMax: number;
+  /** A URL, in characters, before and after it is parsed. */
+  readonly urlCharactersMax: number;
+  /** Headers of a request, names and values. */
+  readonly requestHeaderBytesMax: number;
+  /** Body of a request. */
+  readonly requestBytesMax: number;
+  /** Head of a response. */
+  readonly responseHeaderBytesMax: number;
+  /** Body of a response, before and after decoding. */
+  readonly responseBytesMax: number;
+  /** How many times larger than its encoded form a decoded body may be; small ones are excepted. */
+  readonly inflateRatioMax: number;
+  /** Redirects followed. */
+  readonly redirectsMax: number;
+  /** Connections of one tenant at once; further requests wait. */
+  readonly socketsPerTenant: number;
+  /** Look-ups of one tenant at once, since the system serves only a few; further ones wait. */
+  readonly lookupsPerTenant: number;
+}
+
+/** The values in force. */
+export const NET_LIMITS: NetLimits = Object.freeze({
+  fetchMs: 60_000,
+  dnsMs: 5_000,
+  connectMs: 5_000,
+  addressesMax: 16,
+  urlCharactersMax: 8_192,
+  requestHeaderBytesMax: 32_768,
+  requestBytesMax: 4 * 1_048_576,
+  responseHeaderBytesMax: 32_768,
+  responseBytesMax: 8 * 1_048_576,
+  inflateRatioMax: 100,
+  redirectsMax: 20,
+  socketsPerTenant: 16,
+  lookupsPerTenant: 4,
+});
+
 /** Bounds that are the same for every plugin. */
 export interface RuntimeLimits {
   /** Input of one call, as JSON text. */
@@ -30,6 +77,8 @@ export interface RuntimeLimits {
   readonly resultDepthMax: number;
   /** One op's arguments, as JSON text. */
   readonly opBytesMax: number;
+  /** The answer to one op, as JSON text; escapes can make it larger than what was read. */
+  readonly opAnswerBytesMax: number;
   /** Ops of one isolate that have not been answered; the guest's `op()` itself rejects above it. */
   readonly opsInFlightMax: number;
   /** Ops that one call may ask for; above it the call ends. */
@@ -48,6 +97,24 @@ export interface RuntimeLimits {
   readonly fileBytesMax: number;
   /** Entries of one directory listed by a plugin. */
   readonly directoryEntriesMax: number;
+  /** Entries of a tree that one operation removes or moves. */
+  readonly treeEntriesMax: number;
+  /** Directories below one another in such a tree; each is held open meanwhile. */
+  readonly treeDepthMax: number;
+  /** Entries below what no grant reaches that are looked at to find a file with several names; above it none is read. */
+  readonly sealedEntriesMax: number;
+  /** How long what was found out about other names is used. */
+  readonly sealedRememberedMs: number;
+  /** One key of a storage. */
+  readonly storageKeyBytesMax: number;
+  /** One value of a storage, as JSON text. */
+  readonly storageValueBytesMax: number;
+  /** Keys of one plugin's storage. */
+  readonly storageKeysMax: number;
+  /** What one plugin's storage holds, keys and values, whatever its grant says. */
+  readonly storageBytesMax: number;
+  /** What all storages of one tenant hold, as a file. */
+  readonly storageBytesPerTenantMax: number;
   /** Symbolic links followed in one path. */
   readonly linksPerPathMax: number;
   /** File operations of one host that are under way at once, so that no plugin holds every thread. */
@@ -72,6 +139,8 @@ export interface RuntimeLimits {
   readonly pingMs: number;
   /** A worker that has not answered a ping for this long is killed. */
   readonly pongMsMax: number;
+  /** Between a guest's last answer and the end of all that its code does. */
+  readonly settleMs: number;
   /** Between the order to dispose an isolate and the kill of a worker that has not done so. */
   readonly disposeMs: number;
   /** Time for a worker to end by itself when its host closes. */
@@ -92,6 +161,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   resultBytesMax: 8 * 1_048_576,
   resultDepthMax: 512,
   opBytesMax: 8 * 1_048_576,
+  opAnswerBytesMax: 24 * 1_048_576,
   opsInFlightMax: 1_024,
   opsPerCallMax: 50_000,
   callsInFlightMax: 64,
@@ -101,6 +171,15 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   logLinesPerCallMax: 10_000,
   fileBytesMax: 8 * 1_048_576,
   directoryEntriesMax: 10_000,
+  treeEntriesMax: 10_000,
+  treeDepthMax: 64,
+  sealedEntriesMax: 50_000,
+  sealedRememberedMs: 1_000,
+  storageKeyBytesMax: 512,
+  storageValueBytesMax: 1_048_576,
+  storageKeysMax: 10_000,
+  storageBytesMax: 8 * 1_048_576,
+  storageBytesPerTenantMax: 64 * 1_048_576,
   linksPerPathMax: 40,
   fileOpsInFlightMax: 3,
   codeBytesMax: 16 * 1_048_576,
@@ -113,6 +192,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   residentSlackMb: 160,
   pingMs: 1_000,
   pongMsMax: 5_000,
+  settleMs: 1_000,
   disposeMs: 500,
   workerCloseMs: 1_000,
   stackFramesMax: 50,

@@ -1,7 +1,7 @@
 /** The door of the runtime: where guests run, and the one way out of them. */
 export { type AuditEvent, type AuditSink, memoryAudit } from "./audit.ts";
 export { Broker, type BrokerOptions, type CallScope, type OpRequest, type Principal } from "./broker.ts";
-export { CheckedPath } from "./checked.ts";
+export { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 export {
   type ConfinedOptions,
   type ConfinedProcess,
@@ -28,6 +28,8 @@ export {
   GUEST_LIMITS,
   GUEST_LIMITS_MAX,
   type GuestLimits,
+  NET_LIMITS,
+  type NetLimits,
   RUNTIME_LIMITS,
   type RuntimeLimits,
 } from "./limits.ts";
@@ -39,11 +41,26 @@ export {
   type FileFacts,
   type OpDefinition,
   type OpTools,
+  type OwnSpace,
 } from "./op.ts";
 export { composePlatform } from "./platform.ts";
 export { WorkerPool } from "./pool.ts";
-export { type FilePowers, type PathAuthority, PowerError, type Powers } from "./powers.ts";
+export {
+  type FilePowers,
+  type HttpAnswer,
+  type HttpContent,
+  type HttpHead,
+  type NetPowers,
+  type PathAuthority,
+  type PathTarget,
+  PowerError,
+  type Powers,
+  type StoragePowers,
+  type WriteOptions,
+} from "./powers.ts";
 export { diskFiles } from "./powers/files.ts";
+export type { Dial } from "./powers/connect.ts";
+export { type NetOptions, pinnedNet, type Resolver } from "./powers/net.ts";
 export {
   type CreateOrder,
   type GoneReason,

@@ -1,14 +1,26 @@
 /** What an op is: the only way for a guest to reach anything outside. */
 import type { PathContext, Requirement } from "../permissions/mod.ts";
-import type { CheckedPath } from "./checked.ts";
+import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 import type { Powers } from "./powers.ts";
 
 /** What an op's action may use; there is nothing else in reach. */
 export interface OpTools {
   /** Decides, and audits, a fact that is known only while acting; throws NotCapableError. The one source of checked paths. */
   authorize(kind: string, value: string): CheckedPath;
+  /** The same for a value that is no path, such as the next hop of a request. */
+  authorizeValue(kind: string, value: string): CheckedValue;
+  /** The same for an address that a granted value was resolved to. The one source of checked addresses. */
+  authorizeAddress(value: CheckedValue, address: string): CheckedAddress;
+  /** What `requires` asked for and was granted, in its order; whole kinds left out. */
+  readonly granted: readonly CheckedValue[];
   /** Whether `authorize` would grant, without auditing: for choosing how to act, never for acting. */
   wouldGrant(kind: string, value: string): boolean;
+  /** Whether a requirement as a guest would state it is granted, without auditing: for answering, never for acting. */
+  isGranted(requirement: Requirement): boolean;
+  /** Absolute places that no grant reaches, for finding them under other names. */
+  sealed(): readonly string[];
+  /** What is the guest's own beside its bundle, or null if nothing is. */
+  readonly own: OwnSpace | null;
   /** The effects that this host offers. */
   readonly powers: Powers;
   /** Where relative paths of this guest start. */
@@ -17,6 +29,18 @@ export interface OpTools {
   readonly bundle: BundleFiles | null;
   /** Ends when the call ends. */
   readonly signal: AbortSignal;
+  /** Works under a signal that ends with the call, or when an op of the same guest cancels this key. */
+  cancellable<Value>(key: number, work: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
+  /** Ends what the same guest has under way under this key, if anything. */
+  cancel(key: number): void;
+}
+
+/** What is a guest's own to write to. */
+export interface OwnSpace {
+  /** Names its storage; never the same for two plugins. */
+  readonly lineage: string;
+  /** Makes its data folder, `PathContext.data`, unless it is there. */
+  makeData(): void;
 }
 
 /** A plugin's own files as they were verified. Paths are absolute, below `root`. */

@@ -83,6 +83,7 @@ export class WorkerPool {
     const known = this.#seats.get(cordon);
     if (known !== undefined) {
       const seat = await known.catch(() => undefined);
+      await seat?.worker.settled();
       if (seat?.worker.isUsable) return seat;
       if (this.#seats.get(cordon) === known) this.#seats.delete(cordon);
       else return await this.#seatOf(cordon); // somebody else has replaced it meanwhile
@@ -141,6 +142,7 @@ const NOBODY: IsolateEvents = {
   onLog() {},
   onBreach() {},
   onFault() {},
+  onIdle() {},
   onGone() {},
   onWorkerLost() {},
 };

@@ -1,5 +1,6 @@
 /** Powers: ambient I/O, passed in and never imported by what uses it. */
-import type { CheckedPath } from "./checked.ts";
+import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
+import type { NetLimits } from "./limits.ts";
 import type { DirectoryEntry, FileFacts } from "./op.ts";
 
 /** What decides about a path while a file power walks it. */
@@ -8,27 +9,120 @@ export interface PathAuthority {
   authorize(path: string): CheckedPath;
   /** Decides without a trace. */
   wouldGrant(path: string): boolean;
+  /** Absolute places that no grant reaches, by whatever name. */
+  sealed(): readonly string[];
 }
 
-/** Reading the disk. */
+/**
+ * A path as it was written, with what decides about it. A power follows its links, asking about each target before it
+ * follows, and acts only on the place that was then decided about.
+ */
+export interface PathTarget {
+  /** Absolute. */
+  readonly path: string;
+  /** What decides. */
+  readonly authority: PathAuthority;
+  /** Ends the wait for a turn. */
+  readonly signal: AbortSignal;
+  /** Leaves a link in the last place unfollowed. */
+  readonly keepLast?: boolean;
+}
+
+/** What to do where a file is there already, and where it isn't. */
+export interface WriteOptions {
+  /** Adds to what is there. */
+  readonly append: boolean;
+  /** Makes the file where there is none. */
+  readonly create: boolean;
+  /** Makes the file, and fails where there is one. */
+  readonly createNew: boolean;
+}
+
+/** The disk. */
 export interface FilePowers {
-  /**
-   * Follows links from a path as it was written to what is really there, asking the authority about every link's target
-   * before following it. Nothing is opened. `keepLast` leaves a link in the last place unfollowed.
-   */
-  walk(path: string, authority: PathAuthority, keepLast?: boolean): Promise<CheckedPath>;
   /** Bytes of a regular file, at most `bytesMax`. Never blocks on a FIFO or device. */
-  readFile(path: CheckedPath, bytesMax: number): Promise<Uint8Array>;
+  readFile(target: PathTarget, bytesMax: number): Promise<Uint8Array>;
   /** Facts of what is there. */
-  stat(path: CheckedPath): Promise<FileFacts>;
+  stat(target: PathTarget): Promise<FileFacts>;
   /** Entries of a directory, at most `entriesMax`. */
-  readDir(path: CheckedPath, entriesMax: number): Promise<readonly DirectoryEntry[]>;
+  readDir(target: PathTarget, entriesMax: number): Promise<readonly DirectoryEntry[]>;
+  /** Replaces what a regular file holds, or adds to it; one with several names is refused. */
+  writeFile(target: PathTarget, bytes: Uint8Array, options: WriteOptions): Promise<void>;
+  /** Makes a directory; with `isRecursive` those above it as well, each decided about. */
+  makeDirectory(target: PathTarget, isRecursive: boolean): Promise<void>;
+  /** Removes a file, an empty directory or a link itself; with `isRecursive` a tree, if all of it is granted. */
+  remove(target: PathTarget, isRecursive: boolean): Promise<void>;
+  /** Moves a file, a tree that is granted whole, or a link itself. */
+  rename(from: PathTarget, to: PathTarget): Promise<void>;
+}
+
+/** Keys and values, a space of them for each lineage. */
+export interface StoragePowers {
+  /** The text under a key, or null. */
+  get(lineage: string, key: string): string | null;
+  /** Puts a text under a key; `mayHold` decides about the bytes that the space would then hold. Throws a PowerError when it may not. */
+  set(lineage: string, key: string, text: string, mayHold: (bytes: number) => boolean): void;
+  /** Removes a key; whether it was there. */
+  delete(lineage: string, key: string): boolean;
+  /** Keys that begin with the prefix, in the order of their code points. */
+  list(lineage: string, prefix: string): readonly string[];
+}
+
+/** What a request carries beside its method and URL. */
+export interface HttpContent {
+  /** Names and values in their order, as they were checked; the connection's own headers are added. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Bytes, or null for none. */
+  readonly body: Uint8Array | null;
+}
+
+/** The head of a response. */
+export interface HttpHead {
+  /** 200 to 599. */
+  readonly status: number;
+  /** The server's own words. */
+  readonly statusText: string;
+  /** Lower-case names, and values, in their order. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+/** A response that was read to its end, or as far as was asked. */
+export interface HttpAnswer extends HttpHead {
+  /** Decoded bytes; null if they were not asked for. */
+  readonly body: Uint8Array | null;
+}
+
+/** Reaching other machines. Everything sent follows from text that the broker decided about. */
+export interface NetPowers {
+  /** Bounds of one request. */
+  readonly limits: NetLimits;
+  /** All addresses of the host of `METHOD URL`; asks once. An address is its own. */
+  resolve(request: CheckedValue, signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Sends `METHOD URL` over a connection of its own to one of the addresses, and follows nothing. Throws a PowerError of
+   * the name `TypeError` when the network fails or a bound is passed.
+   */
+  send(
+    request: CheckedValue,
+    addresses: readonly CheckedAddress[],
+    content: HttpContent,
+    options: {
+      /** Whether the body is read. */
+      readonly wantsBody: (head: HttpHead) => boolean;
+      /** Ends it. */
+      readonly signal: AbortSignal;
+    },
+  ): Promise<HttpAnswer>;
 }
 
 /** All powers that a host hands to its broker. */
 export interface Powers {
   /** Reading the disk. */
   readonly files: FilePowers;
+  /** Reaching other machines. */
+  readonly net: NetPowers;
+  /** Keys and values; absent where none are kept. */
+  readonly storage?: StoragePowers;
 }
 
 /** A failure of a power that the guest may know: its name is one of Deno.errors, its message holds no host path. */
@@ -42,4 +136,9 @@ export class PowerError extends Error {
     this.name = name;
     this.code = code;
   }
+}
+
+/** The failure that a guest's `fetch` rejects with; the reason names nothing that the guest did not write. */
+export function fetchFailed(reason: string): PowerError {
+  return new PowerError("TypeError", "ERR_FETCH_FAILED", `fetch failed: ${reason}`);
 }

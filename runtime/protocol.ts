@@ -38,6 +38,8 @@ export const FROM_WORKER = Object.freeze({
   breach: 108,
   /** Something of the guest's went wrong outside any answer: text. */
   fault: 109,
+  /** The last call was answered and no code of the isolate runs any more, until the next one. */
+  idle: 110,
 });
 
 /** Payload of `create`. */
@@ -54,6 +56,8 @@ export interface LoadOrder {
   readonly filename: string;
   /** JSON text of the guest's `GuestConfig`. */
   readonly config: string;
+  /** What the evaluation left waiting is done in the name of the call that follows, the only one. */
+  readonly isScript?: boolean;
 }
 
 /** What the guest platform is told before any code of a plugin runs. */

@@ -1,5 +1,5 @@
 /** The two serialisers of what went wrong: the guest learns little, the operator everything (T18). */
-import { type Decision, denied, type NotCapableError, SallyportError } from "../permissions/mod.ts";
+import { type Decision, denied, NotCapableError, SallyportError } from "../permissions/mod.ts";
 import { PowerError } from "./powers.ts";
 
 /** One refusal, remembered by its call. */
@@ -12,6 +12,18 @@ export interface Denial {
   readonly decision: Decision;
   /** The value as the guest wrote it. */
   readonly spelled: string | null;
+}
+
+/** Carries a refusal from the check to the envelope. */
+export class RefusedError extends NotCapableError {
+  /** What was refused. */
+  readonly denial: Denial;
+
+  /** Its message is for nobody: the two serialisers make their own. */
+  constructor(denial: Denial) {
+    super("ERR_NOT_CAPABLE", "refused");
+    this.denial = denial;
+  }
 }
 
 /** What a guest learns of a failure. */
@@ -32,9 +44,8 @@ export interface GuestFacts {
 
 /** For the guest: name, code, kind and its own spelling of the value. */
 export function toGuest(error: unknown): GuestFacts {
-  const denial = denialOf(error);
-  if (denial !== null) {
-    const { decision: { kind }, spelled, id } = denial;
+  if (error instanceof RefusedError) {
+    const { decision: { kind }, spelled, id } = error.denial;
     const what = spelled === null ? "" : ` to ${JSON.stringify(spelled)}`;
     return {
       name: "NotCapable",
@@ -54,8 +65,4 @@ export function toGuest(error: unknown): GuestFacts {
 /** For the caller, the command line and the audit: everything. */
 export function toOperator(denial: Denial): NotCapableError {
   return denied(denial.decision, denial.title);
-}
-
-function denialOf(error: unknown): Denial | null {
-  return typeof error === "object" && error !== null && "denial" in error ? error.denial as Denial : null;
 }

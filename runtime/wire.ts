@@ -42,12 +42,20 @@ export function joinParts(header: unknown, body: Uint8Array | string): Buffer {
   return Buffer.concat([length, head, tail]);
 }
 
-/** Takes apart what `joinParts` made; throws a RangeError when the lengths do not fit. */
+/** Takes apart what `joinParts` made; throws a RangeError when it made none of this. */
 export function splitParts(payload: Uint8Array): { readonly header: unknown; readonly body: Buffer } {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const end = bytes.byteLength < 4 ? Infinity : 4 + bytes.readUInt32LE(0);
   if (end > bytes.byteLength) throw new RangeError("a payload is shorter than its header says");
-  return { header: JSON.parse(bytes.toString("utf8", 4, end)), body: bytes.subarray(end) };
+  return { header: parseHeader(bytes.toString("utf8", 4, end)), body: bytes.subarray(end) };
+}
+
+function parseHeader(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new RangeError("a payload's header is not JSON", { cause });
+  }
 }
 
 /** Payload as text. */

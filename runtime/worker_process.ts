@@ -37,6 +37,8 @@ export interface IsolateEvents {
   onBreach(call: number, what: string): void;
   /** Something went wrong outside any answer. */
   onFault(call: number, text: string): void;
+  /** No code of its guest runs until the next call. */
+  onIdle(): void;
   /** It is no more. */
   onGone(reason: GoneReason, message: string): void;
   /** Its process is no more. */
@@ -77,11 +79,16 @@ export class WorkerProcess {
   readonly #baseBytes: number;
   #nextIsolate = 1;
   #killedFor: WorkerEnd["killedFor"] = null;
-  #lastPong = 0;
+  /** Looks at the worker since it last answered; looks and not time, because a host that was held up did not listen. */
+  #looksInSilence = 0;
   #watch: NodeJS.Timeout | undefined;
   #retained = 0;
+  #isHeld = false;
   #end: WorkerEnd | null = null;
   #isTainted = false;
+  /** Isolates that were told to go and have not said that they are gone. */
+  readonly #disposing = new Set<number>();
+  #onSettled: (() => void)[] = [];
 
   private constructor(started: ConfinedProcess, baseBytes: number) {
     this.#process = started;
@@ -124,6 +131,17 @@ export class WorkerProcess {
     return this.#process.confinement;
   }
 
+  /**
+   * Settles when every isolate that was told to go is gone, or the worker is: one that does not follow takes the worker
+   * with it, and whoever was let in meanwhile.
+   */
+  async settled(): Promise<void> {
+    if (this.#disposing.size === 0) return;
+    this.retain();
+    await new Promise<void>((resolve) => this.#onSettled.push(resolve));
+    this.release();
+  }
+
   /** Whether new isolates may be made in it. */
   get isUsable(): boolean {
     return this.#end === null && !this.#isTainted && this.#killedFor === null;
@@ -157,6 +175,7 @@ export class WorkerProcess {
   disposeIsolate(isolate: number): void {
     if (!this.#isolates.has(isolate) || this.#end !== null) return;
     this.send(TO_WORKER.dispose, isolate, 0, "");
+    this.#disposing.add(isolate);
     const timer = setTimeout(() => {
       if (this.#isolates.has(isolate)) this.kill("stuck");
     }, RUNTIME_LIMITS.disposeMs);
@@ -186,7 +205,10 @@ export class WorkerProcess {
   onLoadChange(): void {
     if (this.#end !== null) return;
     const isBusy = this.#callsInFlight() + this.#retained > 0;
-    this.#process.hold(isBusy);
+    if (isBusy !== this.#isHeld) {
+      this.#isHeld = isBusy;
+      this.#process.hold(isBusy);
+    }
     if (isBusy && this.#watch === undefined) this.#startWatch();
     if (!isBusy) {
       clearInterval(this.#watch);
@@ -209,6 +231,11 @@ export class WorkerProcess {
     await this.#process.exited;
   }
 
+  #settle(): void {
+    for (const resolve of this.#onSettled) resolve();
+    this.#onSettled = [];
+  }
+
   #callsInFlight(): number {
     let count = 0;
     for (const { events } of this.#isolates.values()) count += events.callsInFlight();
@@ -216,11 +243,12 @@ export class WorkerProcess {
   }
 
   #startWatch(): void {
-    this.#lastPong = performance.now();
+    this.#looksInSilence = 0;
     let nextPing = 0;
     this.#watch = setInterval(() => {
       const now = performance.now();
-      if (now - this.#lastPong > RUNTIME_LIMITS.pongMsMax) return this.kill("silence");
+      const silenceMs = ++this.#looksInSilence * RUNTIME_LIMITS.residentPollMs;
+      if (silenceMs > RUNTIME_LIMITS.pongMsMax) return this.kill("silence");
       if (now >= nextPing) {
         nextPing = now + RUNTIME_LIMITS.pingMs;
         this.send(TO_WORKER.ping, 0, 0, "");
@@ -238,7 +266,7 @@ export class WorkerProcess {
   #onData(decoder: FrameDecoder, chunk: Buffer): void {
     if (this.#killedFor !== null) return; // what a condemned worker still says counts for nothing
     try {
-      for (const frame of decoder.push(chunk)) this.#onFrame(frame);
+      for (const frame of decoder.push(chunk)) if (this.#killedFor === null) this.#onFrame(frame);
     } catch {
       // A worker that runs our code sends no such frame, so this one no longer does.
       this.kill("breach");
@@ -247,7 +275,7 @@ export class WorkerProcess {
 
   #onFrame(frame: Frame): void {
     if (frame.type === FROM_WORKER.pong) {
-      this.#lastPong = performance.now();
+      this.#looksInSilence = 0;
       return;
     }
     const isolate = this.#isolates.get(frame.isolate);
@@ -265,6 +293,8 @@ export class WorkerProcess {
   #onGone(frame: Frame, events: IsolateEvents): void {
     const { reason, message } = JSON.parse(textOf(frame)) as { reason: GoneReason; message: string };
     this.#isolates.delete(frame.isolate);
+    this.#disposing.delete(frame.isolate);
+    if (this.#disposing.size === 0) this.#settle();
     // After a catastrophic error the engine has parked a thread for good: the process is not worth keeping.
     if (reason === "catastrophic") this.#isTainted = true;
     events.onGone(reason, String(message));
@@ -284,6 +314,8 @@ export class WorkerProcess {
     this.#isolates.clear();
     for (const { events } of all) events.onWorkerLost(end);
     this.#process.pipe.destroy();
+    this.#disposing.clear();
+    this.#settle();
   }
 }
 
@@ -297,6 +329,7 @@ const FRAME_HANDLERS: Readonly<Record<number, (events: IsolateEvents, frame: Fra
   [FROM_WORKER.log]: (events, frame) => events.onLog(frame.id, textOf(frame)),
   [FROM_WORKER.breach]: (events, frame) => events.onBreach(frame.id, textOf(frame)),
   [FROM_WORKER.fault]: (events, frame) => events.onFault(frame.id, textOf(frame)),
+  [FROM_WORKER.idle]: (events) => events.onIdle(),
 };
 
 function fileOf(relative: string): string {

@@ -13,13 +13,16 @@ import {
 import type { GrantedPlugin, TrustedPlugin } from "./plugin.ts";
 import type { TenantPolicy } from "./policy.ts";
 import { withRealPaths } from "./real_paths.ts";
+import type { Narrowing } from "./trust/mod.ts";
 
 /** How much of a request was approved. */
 export interface Approved {
   /** Less than the manifest asks; absent is all of it. */
   readonly grants?: PermissionRequest | undefined;
   /** Cuts down the kinds that it mentions and leaves the others; relative paths start at `cwd`. */
-  readonly flags?: { readonly permissions: PermissionRequest; readonly cwd: string } | undefined;
+  readonly flags?: Narrowing | undefined;
+  /** The same, for all plugins of a tenant. */
+  readonly narrowing?: Narrowing | undefined;
 }
 
 /**
@@ -28,14 +31,16 @@ export interface Approved {
  */
 export function grantPlugin(
   plugin: TrustedPlugin,
-  { grants, flags }: Approved,
+  { grants, flags, narrowing }: Approved,
   policy: TenantPolicy,
   data: string,
 ): GrantedPlugin {
   const context = contextOf(plugin.source.directory, policy, data);
   const manifest = withRealPaths(layerOf("manifest", plugin.manifest.permissions, context));
   const record = grants === undefined ? [] : [withRealPaths(layerOf("record", grants, context))];
-  const line = flags === undefined ? [] : [narrowingLayer(flags.permissions, { ...context, cwd: flags.cwd })];
+  const line = [flags, narrowing].flatMap((stated) =>
+    stated === undefined ? [] : [narrowingLayer(stated.permissions, { ...context, cwd: stated.cwd })]
+  );
   const ceiling = withRealPaths(layerOf("policy", policy.permissions ?? {}, { ...context, cwd: "/" }));
   const grant = grantOf(manifest, ...record, ...line, ceiling);
   refuseCutRequirement(plugin, manifest, grant);

@@ -13,6 +13,8 @@ export interface Home {
   readonly auditKey: string;
   /** Plugins' own writable folders. */
   readonly data: string;
+  /** Plugins' keys and values, a file for each tenant. */
+  readonly storage: string;
 }
 
 /** What decides where home is. */
@@ -30,9 +32,11 @@ export interface HomeFacts {
  * must not bring its own trust (T34, decision 22).
  */
 export function findHome({ userHome, fromEnvironment, cwd }: HomeFacts): Home {
-  if (fromEnvironment === undefined || fromEnvironment === "") return homeAt(join(userHome, ".sallyport"));
+  const own = realAncestor(join(userHome, ".sallyport"));
+  if (fromEnvironment === undefined || fromEnvironment === "") return homeAt(own);
   const root = realAncestor(resolve(cwd, fromEnvironment));
-  const project = findProject(cwd, root);
+  // Only the user's own `.sallyport` is excused from making its folder a project: a repository may say what home is, too.
+  const project = findProject(realAncestor(cwd), own);
   const owner = [project, pluginAround(root)].find((folder) => folder !== null && isInside(root, folder));
   if (owner !== undefined && owner !== null) {
     throw new HostError(
@@ -55,7 +59,7 @@ export function findProject(cwd: string, homeRoot: string): string | null {
 }
 
 function homeAt(root: string): Home {
-  return { root, audit: join(root, "audit"), auditKey: join(root, "audit.key"), data: join(root, "data") };
+  return { root, audit: join(root, "audit"), auditKey: join(root, "audit.key"), data: join(root, "data"), storage: join(root, "storage") };
 }
 
 function pluginAround(path: string): string | null {

@@ -9,15 +9,19 @@ import {
   type ConfinementPlan,
   diskFiles,
   ENDOWMENTS,
+  pinnedNet,
   planConfinement,
+  RUNTIME_LIMITS,
   WorkerPool,
 } from "../runtime/mod.ts";
 import { jsonlAudit } from "./audit/jsonl.ts";
 import { rememberingBundler } from "./bundle_memory.ts";
 import { Bundler } from "./bundler/mod.ts";
 import { findHome, type Home } from "./home.ts";
+import { openOwnSpaces, type OwnSpaces } from "./own_spaces.ts";
 import { Runner } from "./runner.ts";
 import { openScript, type Script, type ScriptOptions } from "./script.ts";
+import { Validator } from "./validator/mod.ts";
 import { Tenant, type TenantOptions } from "./tenant.ts";
 
 /** How a host is made. */
@@ -32,6 +36,7 @@ export interface HostOptions {
 
 interface Opened {
   readonly tenant: Tenant;
+  readonly spaces: OwnSpaces;
   readonly runner: Runner;
   readonly bundler: Pick<Bundler, "bundle">;
 }
@@ -43,7 +48,7 @@ export class Host {
   readonly #pool: WorkerPool;
   readonly #bundler: Bundler;
   readonly #openAudit: (tenant: string) => AuditSink;
-  readonly #tenants = new Map<string, { readonly tenant: Tenant; readonly audit: AuditSink }>();
+  readonly #tenants = new Map<string, Pick<Opened, "tenant" | "spaces"> & { readonly audit: AuditSink }>();
   #closing: Promise<void> | undefined;
 
   /** Use `createHost`. */
@@ -72,9 +77,9 @@ export class Host {
 
   /** Opens a single script for a tenant of its own. Throws UsageError as `tenant` does, and for a file that is none. */
   script(id: string, file: string, options: ScriptOptions): Script {
-    const { runner, bundler } = this.#open(id, { plugins: [] });
+    const { runner, bundler, spaces } = this.#open(id, { plugins: [] });
     this.warm();
-    return openScript(file, options, { runner, bundler, tenant: id });
+    return openScript(file, options, { runner, bundler, tenant: id, spaces });
   }
 
   /**
@@ -110,12 +115,16 @@ export class Host {
       throw new UsageError("ERR_USAGE", `Cannot open tenant "${id}" twice: keep the first one`);
     }
     const audit = this.#openAudit(id);
-    const sealed = (): readonly string[] => [this.#home.root, ...tenant.pluginRoots()];
+    const spaces = openOwnSpaces({
+      dataRoot: join(this.#home.data, id),
+      storageFile: join(this.#home.storage, `${id}.sqlite`),
+      storageBytesMax: options.policy?.storageBytesMax ?? RUNTIME_LIMITS.storageBytesPerTenantMax,
+    });
     const broker = new Broker({
       ops: ENDOWMENTS.flatMap(({ ops }) => ops),
       audit,
-      powers: { files: diskFiles() },
-      sealed,
+      powers: { files: diskFiles(), net: pinnedNet(), storage: spaces.storage },
+      sealed: () => this.#sealed(),
     });
     const bundler = rememberingBundler(this.#bundler);
     const runner = new Runner({
@@ -126,22 +135,33 @@ export class Host {
       audit,
       confinement: this.#plan.level,
     });
+    const validator = new Validator({ tenant: id, pool: this.#pool, bundler, broker });
     const tenant = new Tenant(id, options, {
       runner,
+      validator,
       audit,
       bundler,
       confinement: this.#plan.level,
-      dataRoot: join(this.#home.data, id),
+      spaces,
       warm: () => this.#pool.warm(),
     });
-    this.#tenants.set(id, { tenant, audit });
-    return { tenant, runner, bundler };
+    this.#tenants.set(id, { tenant, audit, spaces });
+    return { tenant, runner, bundler, spaces };
+  }
+
+  /** What no grant reaches (T03): all state, and the plugins of every tenant. */
+  #sealed(): readonly string[] {
+    const plugins = [...this.#tenants.values()].flatMap(({ tenant }) => tenant.pluginRoots());
+    return [...new Set([this.#home.root, ...plugins])];
   }
 
   async #close(): Promise<void> {
-    for (const { tenant } of this.#tenants.values()) tenant.close();
-    await Promise.all([this.#pool.close(), this.#bundler.close()]);
-    for (const { audit } of this.#tenants.values()) audit.close();
+    const tenants = [...this.#tenants.values()].map(({ tenant }) => tenant.close());
+    await Promise.all([...tenants, this.#pool.close(), this.#bundler.close()]);
+    for (const { audit, spaces } of this.#tenants.values()) {
+      spaces.close();
+      audit.close();
+    }
   }
 }
 
@@ -154,7 +174,7 @@ export class Host {
  * const tenant = host.tenant("acme", { plugins: ["./examples/word-count"] });
  * ```
  */
-export function createHost(options: HostOptions = {}): Promise<Host> {
+export async function createHost(options: HostOptions = {}): Promise<Host> {
   const plan = planConfinement(options.confinement ?? "strong");
   const home = options.home === undefined
     ? findHome({ userHome: homedir(), cwd: process.cwd() })
@@ -162,5 +182,5 @@ export function createHost(options: HostOptions = {}): Promise<Host> {
   const openAudit = options.audit ??
     ((tenant: string) =>
       jsonlAudit({ directory: home.audit, tenant, keyFile: home.auditKey, now: () => Date.now() }));
-  return Promise.resolve(new Host(plan, home, openAudit));
+  return new Host(plan, home, openAudit);
 }

@@ -44,18 +44,32 @@ export {
   type ManifestIssue,
   parseManifest,
 } from "./manifest/mod.ts";
+export type { PluginState } from "./plugin_state.ts";
 export type { TenantPolicy } from "./policy.ts";
 export type { CallOptions } from "./runner.ts";
 export type { Script, ScriptOptions } from "./script.ts";
+export type { GrantPreview, PluginReview, ReviewedFile, ReviewedPackage, ReviewedPlugin } from "./review.ts";
 export {
+  type ApprovalOptions,
   type CapabilityRow,
   type PluginFacts,
   type PluginRow,
-  type PluginState,
   Tenant,
   type TenantOptions,
   type TrustOptions,
 } from "./tenant.ts";
 export type { ImportEdge, ImportKind } from "./bundler/mod.ts";
-export type { FileHashes, Fingerprint, Pins } from "./trust/mod.ts";
+export {
+  type FileHashes,
+  type Fingerprint,
+  type Narrowing,
+  type Pins,
+  settingsTrustStore,
+  type StoredRecord,
+  TRUST_ALGORITHM,
+  type TrustKey,
+  type TrustLimits,
+  type TrustRecord,
+  type TrustStore,
+} from "./trust/mod.ts";
 export { VERSION } from "./version.ts";

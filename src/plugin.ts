@@ -33,6 +33,8 @@ export interface TrustedPlugin extends LoadedPlugin {
   readonly fingerprint: Fingerprint;
   /** Who approved them. */
   readonly approver: string;
+  /** Names its data folder and its storage. */
+  readonly lineage: string;
 }
 
 /** A trusted plugin with what it may do. */
@@ -71,8 +73,13 @@ export function loadPlugin(location: PluginLocation): LoadedPlugin {
   };
 }
 
+/** Whether a path names an archive, which is never a plugin (R14). */
+export function isArchive(path: string): boolean {
+  return /\.(zip|tgz|tar|tar\.gz)$/i.test(path);
+}
+
 function openSource(directory: string): PluginSource {
-  if (/\.(zip|tgz|tar|tar\.gz)$/.test(directory)) {
+  if (isArchive(directory)) {
     throw new ManifestError(
       "ERR_MANIFEST_NOT_FOUND",
       `Cannot use "${directory}": an archive is not a plugin. Unpack it first`,

@@ -9,6 +9,8 @@ export interface TenantPolicy {
   readonly permissions?: PermissionRequest;
   /** The most that any call may use; absent is the library's defaults. */
   readonly limits?: LimitRequest;
+  /** The most that all storages of the tenant may hold, as a file; absent is 64 MiB. */
+  readonly storageBytesMax?: number;
   /** The environment that `env` grants from; absent is empty. */
   readonly environment?: Readonly<Record<string, string>>;
   /** What `$home` stands for; absent is unmapped. */

@@ -1,12 +1,16 @@
 /** Who offers which name. */
 import { CapabilityError, CollisionError } from "../permissions/mod.ts";
+import type { LoadedPlugin } from "./plugin.ts";
 import type { Capability } from "./surfaces/mod.ts";
 
 /**
  * The capability of a full id or alias, or the only one of a bare name. Throws CapabilityError `ERR_CAPABILITY_UNKNOWN`
  * listing what there is, or CollisionError `ERR_NAME_AMBIGUOUS` listing the candidates.
  */
-export function findCapability(id: string, capabilities: readonly Capability[]): Capability {
+export function findCapability<Found extends Pick<Capability, "name" | "fullId" | "aliases">>(
+  id: string,
+  capabilities: readonly Found[],
+): Found {
   const exact = capabilities.find(({ fullId, aliases }) => fullId === id || aliases.includes(id));
   if (exact !== undefined) return exact;
   const named = capabilities.filter(({ name }) => name === id);
@@ -28,4 +32,15 @@ export function findCapability(id: string, capabilities: readonly Capability[]):
     }`,
     { details: { name: id, available } },
   );
+}
+
+/** A bare name means an exposed capability; where none has it, one that is not exposed explains the refusal better. */
+export function findExposed(
+  id: string,
+  plugins: readonly LoadedPlugin[],
+  exposed: ReadonlySet<string>,
+): Capability {
+  const all = plugins.flatMap(({ capabilities }) => capabilities);
+  const offered = all.filter(({ fullId }) => exposed.has(fullId));
+  return offered.some(({ name }) => name === id) ? findCapability(id, offered) : findCapability(id, all);
 }

@@ -28,10 +28,12 @@ import {
   type GuestLimits,
   type GuestLine,
   newDenialPrefix,
+  type OwnSpace,
   type Principal,
   RUNTIME_LIMITS,
   type WorkerPool,
 } from "../runtime/mod.ts";
+import { writeEvent } from "./audit/write_event.ts";
 import type { Bundler, BundleTarget, TargetBundle } from "./bundler/mod.ts";
 import { display } from "./display.ts";
 import { environmentRules } from "./environment.ts";
@@ -63,6 +65,8 @@ export interface Unit {
   readonly context: PathContext;
   /** Its own verified files; null for a script. */
   readonly bundle: BundleFiles | null;
+  /** What is its own to write to. */
+  readonly own: OwnSpace;
   /** The environment that its tenant maps. */
   readonly environment: Readonly<Record<string, string>>;
   /** What it may use. */
@@ -108,6 +112,8 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #active = new Map<string, Promise<Active>>();
   readonly #failures = new Map<string, SallyportError>();
+  readonly #calls = new Set<Promise<unknown>>();
+  #isClosed = false;
 
   /** Starts nothing. */
   constructor(options: RunnerOptions) {
@@ -119,11 +125,26 @@ export class Runner {
    * GuestError, LimitError or HostError.
    */
   async call(unit: Unit, input: unknown, options: CallOptions = {}): Promise<unknown> {
+    if (this.#isClosed) {
+      throw new HostError("ERR_HOST_CLOSED", `Cannot call ${unit.title}: the host is closed`);
+    }
+    const call = this.#call(unit, input, options);
+    this.#calls.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  async #call(unit: Unit, input: unknown, options: CallOptions): Promise<unknown> {
     const run = startRun(unit, options);
     const text = inputText(unit, input, run.wallMs);
     this.#audit(unit, run.id, "call", { target: targetText(unit), phase: "start" });
     try {
       const active = await this.#activate(unit, run);
+      // One that was cancelled meanwhile never reaches the isolate, which it would end for its neighbours.
+      if (run.giveUp.aborted) throw tooLate(unit, run);
       const answer = await active.isolate.call(text, run);
       const value = valueOf(unit, active, answer, run.denials);
       this.#audit(unit, run.id, "call", { phase: "end", ok: true });
@@ -141,12 +162,14 @@ export class Runner {
     }
   }
 
-  /** Ends all isolates. */
-  close(): void {
+  /** Ends all isolates; settles when the last call has ended, which needs the workers to be ended as well. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     for (const active of this.#active.values()) {
       void active.then(({ isolate }) => isolate.dispose(), () => {});
     }
     this.#active.clear();
+    await Promise.allSettled(this.#calls);
   }
 
   /** Two first callers share one activation; a failure of the plugin's own is remembered until its bytes change (L25). */
@@ -154,18 +177,24 @@ export class Runner {
     const failure = this.#failures.get(unit.key);
     if (failure !== undefined) throw failure;
     const known = this.#active.get(unit.key);
-    if (known !== undefined) {
-      const active = await known;
-      if (active.isolate.isAlive) return active;
-      if (this.#active.get(unit.key) === known) this.#active.delete(unit.key);
-      return await this.#activate(unit, run);
-    }
+    if (known === undefined) return await this.#activateFirst(unit, run);
+    const active = await orGiveUp(unit, run, known).catch((error: unknown) => {
+      // Whoever came first has given up; that is no reason for those who still wait.
+      if (run.giveUp.aborted || !isGivenUp(error)) throw error;
+      return null;
+    });
+    if (active?.isolate.isAlive) return active;
+    if (this.#active.get(unit.key) === known) this.#active.delete(unit.key);
+    return await this.#activate(unit, run);
+  }
+
+  async #activateFirst(unit: Unit, run: Run): Promise<Active> {
     const starting = this.#start(unit, run);
     this.#active.set(unit.key, starting);
     try {
       return await starting;
     } catch (error) {
-      this.#active.delete(unit.key);
+      if (this.#active.get(unit.key) === starting) this.#active.delete(unit.key);
       if (error instanceof BundleError || error instanceof ActivationError || error instanceof GuestError) {
         this.#failures.set(unit.key, error);
       }
@@ -179,7 +208,7 @@ export class Runner {
       source: unit.source,
       target: unit.target,
       tenant,
-      signal: run.bundling,
+      signal: run.giveUp,
     });
     const principal: Principal = {
       tenant,
@@ -190,6 +219,7 @@ export class Runner {
       grant: unit.grant,
       context: unit.context,
       bundle: unit.bundle,
+      own: unit.own,
       denialPrefix: newDenialPrefix(),
     };
     // The worker starts while the bundler works; whichever fails first is told, and the other's end is waited for.
@@ -197,7 +227,7 @@ export class Runner {
     isolating.catch(() => {});
     const bundle = await bundling.catch(async (error: unknown) => {
       await isolating.then((isolate) => isolate.dispose(), () => {});
-      throw run.bundling.aborted ? bundlingTooLate(unit, run) : error;
+      throw run.giveUp.aborted ? tooLate(unit, run) : error;
     });
     const isolate = await isolating;
     try {
@@ -205,7 +235,8 @@ export class Runner {
       this.#audit(unit, run.id, "activate", { target: targetText(unit) });
       const config = this.#configOf(unit, principal, run.id);
       const filename = `plugin:${unit.plugin}/${unit.target.path}`;
-      const answer = await isolate.load(bundle.code, { filename, config }, run);
+      const isScript = unit.target.export === null;
+      const answer = await isolate.load(bundle.code, { filename, config, isScript }, run);
       refuseFailedLoad(unit, { isolate, bundle, principal }, answer, run.denials);
       return { isolate, bundle, principal };
     } catch (error) {
@@ -238,11 +269,7 @@ export class Runner {
   ): void {
     const { tenant, audit, confinement } = this.#options;
     const { plugin, fingerprint } = unit;
-    try {
-      audit.write({ type, tenant, plugin, fingerprint, call, confinement, ...facts, details });
-    } catch (cause) {
-      throw new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
-    }
+    writeEvent(audit, { type, tenant, plugin, fingerprint, call, confinement, ...facts, details });
   }
 }
 
@@ -251,7 +278,8 @@ interface Run {
   readonly deadline: number;
   readonly wallMs: number;
   readonly signal: AbortSignal | undefined;
-  readonly bundling: AbortSignal;
+  /** Aborts when the caller has cancelled, or at the deadline. */
+  readonly giveUp: AbortSignal;
   readonly onLine: ((line: GuestLine) => void) | undefined;
   readonly denials: Denial[];
 }
@@ -264,7 +292,7 @@ function startRun(unit: Unit, options: CallOptions): Run {
     deadline: performance.now() + wallMs,
     wallMs,
     signal: options.signal,
-    bundling: options.signal === undefined ? inTime : AbortSignal.any([inTime, options.signal]),
+    giveUp: options.signal === undefined ? inTime : AbortSignal.any([inTime, options.signal]),
     onLine: options.onLine,
     denials: [],
   };
@@ -327,15 +355,35 @@ function errorOf(
   return failureToError(shown, denials, { title: unit.title, plugin: unit.plugin, stack });
 }
 
-function bundlingTooLate(unit: Unit, { wallMs, signal }: Run): SallyportError {
+function tooLate(unit: Unit, { wallMs, signal }: Run): SallyportError {
   if (signal?.aborted) {
     return new HostError("ERR_CALL_CANCELLED", `The call to "${unit.plugin}" was cancelled by its caller`);
   }
   return new LimitError(
     "ERR_LIMIT_WALL",
-    `${unit.title} was not bundled within ${wallMs} ms. Raise limits.wallMs if it needs longer`,
+    `${unit.title} was not started within ${wallMs} ms. Raise limits.wallMs if it needs longer`,
+    { details: { wallMs } },
   );
 }
+
+/** Ends a wait for somebody else's work when the caller has cancelled or its deadline has come. */
+async function orGiveUp<Value>(unit: Unit, run: Run, work: Promise<Value>): Promise<Value> {
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(tooLate(unit, run));
+  run.giveUp.addEventListener("abort", giveUp, { once: true });
+  if (run.giveUp.aborted) giveUp();
+  try {
+    return await Promise.race([work, givenUp]);
+  } finally {
+    run.giveUp.removeEventListener("abort", giveUp);
+  }
+}
+
+function isGivenUp(error: unknown): boolean {
+  return error instanceof SallyportError && GIVEN_UP.has(error.code);
+}
+
+const GIVEN_UP: ReadonlySet<string> = new Set(["ERR_CALL_CANCELLED", "ERR_LIMIT_WALL"]);
 
 function targetText({ target }: Unit): string {
   return target.export === null ? target.path : `${target.path}:${target.export}`;

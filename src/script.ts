@@ -15,6 +15,7 @@ import {
 import type { Bundler } from "./bundler/mod.ts";
 import type { LimitRequest } from "./manifest/mod.ts";
 import { limitsOf } from "./policy.ts";
+import { type OwnSpaces, scriptLineage } from "./own_spaces.ts";
 import { withRealPaths } from "./real_paths.ts";
 import type { CallOptions, Runner, Unit } from "./runner.ts";
 import { PluginSource } from "./source.ts";
@@ -47,7 +48,12 @@ export interface Script {
 export function openScript(
   file: string,
   options: ScriptOptions,
-  parts: { readonly runner: Runner; readonly bundler: Pick<Bundler, "bundle">; readonly tenant: string },
+  parts: {
+    readonly runner: Runner;
+    readonly bundler: Pick<Bundler, "bundle">;
+    readonly tenant: string;
+    readonly spaces: OwnSpaces;
+  },
 ): Script {
   const context: PathContext = { cwd: options.cwd };
   const grant = grantOf(withRealPaths(layerOf("flags", options.permissions, context)));
@@ -87,6 +93,7 @@ export function openScript(
         grant,
         context,
         bundle: null,
+        own: parts.spaces.spaceOf(scriptLineage(join(source.directory, target.path))),
         environment: options.environment,
         limits: limitsOf(options.limits, { limits: options.limits }),
       };

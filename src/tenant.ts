@@ -3,14 +3,20 @@
  * no rules of its own; nothing of it is shared with another tenant.
  */
 import { basename, join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import { CapabilityError, type PermissionRequest, SallyportError, TrustError } from "../permissions/mod.ts";
+import {
+  CapabilityError,
+  HostError,
+  type PathContext,
+  type PermissionRequest,
+  SallyportError,
+  TrustError,
+} from "../permissions/mod.ts";
 import type { AuditSink } from "../runtime/mod.ts";
+import { writeEvent } from "./audit/write_event.ts";
 import type { Bundler } from "./bundler/mod.ts";
 import { bundleFiles } from "./bundle_files.ts";
-import { type Approved, grantPlugin } from "./grant_plugin.ts";
+import { contextOf, grantPlugin } from "./grant_plugin.ts";
 import { checkPlugin, isLive, type PluginCheck } from "./check_plugin.ts";
-import { inputProblem } from "./input.ts";
 import { fixedLoader, type Loader } from "./loaders/mod.ts";
 import type { Manifest } from "./manifest/mod.ts";
 import {
@@ -20,12 +26,38 @@ import {
   loadPlugin,
   type TrustedPlugin,
 } from "./plugin.ts";
+import { type OwnSpaces, temporaryLineage } from "./own_spaces.ts";
+import {
+  approvalOf,
+  changedError,
+  notExposed,
+  type PluginState,
+  refuseNotLive,
+  refuseUnusable,
+  stateOf,
+  unusableState,
+} from "./plugin_state.ts";
 import { limitsOf, type TenantPolicy } from "./policy.ts";
-import { findCapability } from "./registry.ts";
+import { findCapability, findExposed } from "./registry.ts";
 import type { CallOptions, Runner, Unit } from "./runner.ts";
+import { callWithSchemas } from "./schemas.ts";
 import { type Capability } from "./surfaces/mod.ts";
-import { departureFrom, type Fingerprint } from "./trust/mod.ts";
+import { type PluginReview, previewGrants, reviewPlugin } from "./review.ts";
+import {
+  type Approval,
+  Approvals,
+  departureFrom,
+  type Fingerprint,
+  grantsOf,
+  type Narrowing,
+  newLineage,
+  onlyKey,
+  type TrustKey,
+  type TrustRecord,
+  type TrustStore,
+} from "./trust/mod.ts";
 import { pinPlugin } from "./trust/pin_plugin.ts";
+import type { Validator } from "./validator/mod.ts";
 
 /** How a tenant is opened. */
 export interface TenantOptions {
@@ -33,26 +65,29 @@ export interface TenantOptions {
   readonly policy?: TenantPolicy;
   /** Where plugins are: a loader, or a list of directories. */
   readonly plugins: Loader | readonly string[];
+  /** Where trust outlives the process; absent is nowhere. */
+  readonly store?: TrustStore;
+  /** Cuts down what every plugin of the tenant is granted; kinds that it does not mention are left. */
+  readonly narrowing?: Narrowing;
 }
 
 /** What a host gives to its tenant. */
 export interface TenantParts {
   /** Runs targets. */
   readonly runner: Runner;
+  /** Holds inputs and results to schemas. */
+  readonly validator: Pick<Validator, "issues">;
   /** Where decisions are written down. */
   readonly audit: AuditSink;
   /** What bundles. */
   readonly bundler: Pick<Bundler, "bundle">;
   /** What workers reach. */
   readonly confinement: string;
-  /** Where plugins' own folders are. */
-  readonly dataRoot: string;
+  /** What plugins keep between calls. */
+  readonly spaces: OwnSpaces;
   /** Called when the first plugin may run. */
   readonly warm: () => void;
 }
-
-/** In which state a plugin is. */
-export type PluginState = "active" | "untrusted" | "changed" | "incompatible" | "invalid" | "collision";
 
 /** One row of `list`. */
 export interface PluginRow {
@@ -107,24 +142,33 @@ export interface PluginFacts {
 }
 
 /** What is approved with a trust. */
-export interface TrustOptions {
+export interface TrustOptions extends ApprovalOptions {
   /** `sha256:…` of what was looked at; must be that of what is there. */
   readonly fingerprint: string;
+}
+
+/** What is approved of what was reviewed. */
+export interface ApprovalOptions {
   /** Who approves, for the record and the audit. */
   readonly approver: string;
+  /**
+   * Names the plugin's data folder and storage, unless a record does; absent is a fresh one, which is removed when the
+   * host closes where there is no record.
+   */
+  readonly lineage?: string;
   /** Less than the manifest asks; absent is all that it asks, under the policy. */
   readonly grants?: PermissionRequest;
   /** Cuts down the kinds that it mentions and leaves the others; relative paths start at `cwd`. */
-  readonly flags?: { readonly permissions: PermissionRequest; readonly cwd: string };
-}
-
-interface Approval extends Approved {
-  readonly fingerprint: Fingerprint;
-  readonly approver: string;
+  readonly flags?: Narrowing;
+  /** Capabilities that may then be called; absent is none. */
+  readonly expose?: readonly string[];
+  /** False: for this process only, even where there is a store. */
+  readonly keep?: boolean;
 }
 
 interface Catalog {
-  readonly plugins: readonly LoadedPlugin[];
+  /** A plugin whose files changed on the disk is read again, and takes its place. */
+  readonly plugins: LoadedPlugin[];
   readonly invalid: readonly InvalidPlugin[];
 }
 
@@ -135,7 +179,8 @@ export class Tenant {
   readonly #policy: TenantPolicy;
   readonly #loader: Loader;
   readonly #parts: TenantParts;
-  readonly #approvals = new Map<LoadedPlugin, Approval>();
+  readonly #approvals: Approvals;
+  readonly #narrowing: Narrowing | undefined;
   readonly #exposed = new Set<string>();
   #catalog: Promise<Catalog> | undefined;
   #roots: readonly string[] = [];
@@ -146,12 +191,17 @@ export class Tenant {
     this.#policy = options.policy ?? {};
     this.#loader = "load" in options.plugins ? options.plugins : fixedLoader(options.plugins);
     this.#parts = parts;
+    this.#approvals = new Approvals(id, options.store);
+    this.#narrowing = options.narrowing;
   }
 
   /** Every plugin that was found, in the loader's order. Reads manifests, and no code. */
   async list(): Promise<readonly PluginRow[]> {
-    const { plugins, invalid } = await this.#discover();
-    return [...plugins.map((plugin) => this.#row(plugin, plugins)), ...invalid.map(invalidRow)];
+    const catalog = await this.#discover();
+    const fresh = catalog.plugins.map((plugin) => this.#fresh(catalog, plugin));
+    const exposed = await this.#exposures(fresh);
+    const rows = await Promise.all(fresh.map((plugin) => this.#row(plugin, fresh, exposed)));
+    return [...rows, ...catalog.invalid.map(invalidRow)];
   }
 
   /** The manifest of one plugin. Throws CapabilityError when there is none of that name. */
@@ -168,33 +218,56 @@ export class Tenant {
   }
 
   /**
-   * Approves a plugin as it is, for this process. Throws TrustError when it is not what the fingerprint says, and what
-   * `fingerprint` throws.
+   * Approves a plugin as it is: in the tenant's store, or for this process where there is none. Throws TrustError when it
+   * is not what the fingerprint says, HostError `ERR_STORE` when the store cannot be written, and what `fingerprint` throws.
    */
   async trust(name: string, options: TrustOptions): Promise<void> {
+    const review = await this.review(name);
+    const found = review.fingerprint.hash;
+    if (found !== options.fingerprint) {
+      throw new TrustError(
+        "ERR_TRUST_CHANGED",
+        `Cannot trust plugin "${name}": its fingerprint is ${found}, not ${options.fingerprint}. Look at it again, and approve what is there now`,
+        { details: { plugin: name, found, approved: options.fingerprint } },
+      );
+    }
+    await review.approve(options);
+  }
+
+  /**
+   * All that a person looks at before they approve a plugin, and the way to approve the very bytes that were looked at,
+   * whatever the disk says by then (T17). Bundles every target, and runs nothing. Throws what `fingerprint` throws, and
+   * for a plugin that cannot be used.
+   */
+  async review(name: string): Promise<PluginReview> {
     const plugin = await this.#plugin(name);
     refuseUnusable(plugin, (await this.#discover()).plugins);
     const fingerprint = await this.#pin(plugin);
-    if (fingerprint.hash !== options.fingerprint) {
-      throw new TrustError(
-        "ERR_TRUST_CHANGED",
-        `Cannot trust plugin "${name}": its fingerprint is ${fingerprint.hash}, not ${options.fingerprint}. Look at it again, and approve what is there now`,
-        { details: { plugin: name, found: fingerprint.hash, approved: options.fingerprint } },
-      );
-    }
-    const approval = { ...options, fingerprint };
-    this.#grant(plugin, approval); // what is required must be granted, or there is nothing to approve
-    this.#parts.audit.write({
-      type: "trust",
-      tenant: this.id,
-      plugin: name,
-      fingerprint: fingerprint.hash,
-      call: null,
-      confinement: this.#parts.confinement,
-      details: { approver: options.approver },
-    });
-    this.#approvals.set(plugin, approval);
-    this.#parts.warm();
+    const context = this.#contextOf(plugin, (await this.#quietRecord(plugin))?.lineage ?? newLineage());
+    return {
+      ...reviewPlugin(plugin, fingerprint),
+      grants: (flags) => previewGrants(grantsOf(plugin.manifest.permissions, flags, context), context),
+      approve: (options) => this.#approve(plugin, fingerprint, options),
+    };
+  }
+
+  /** The sound trust record of a plugin, whatever its files are now; null without one. Throws HostError `ERR_STORE`. */
+  async record(name: string): Promise<TrustRecord | null> {
+    return await this.#approvals.record(await this.#plugin(name));
+  }
+
+  /**
+   * Takes trust back, by the plugin's name or its directory, whether or not the plugin is still there; the next call is
+   * refused. Throws TrustError when there is none, CollisionError `ERR_NAME_AMBIGUOUS` naming the directories that have one.
+   */
+  async untrust(nameOrDirectory: string): Promise<TrustKey> {
+    const keys = await this.#approvals.matching(({ name, directory }) =>
+      name === nameOrDirectory || directory === nameOrDirectory
+    );
+    const key = onlyKey(nameOrDirectory, keys);
+    this.#auditTrust("revoke", key.name, null, { directory: key.directory });
+    await this.#approvals.forget(key);
+    return key;
   }
 
   /** Looks at a plugin as its author's gate does; runs nothing. Throws what `fingerprint` throws. */
@@ -224,59 +297,79 @@ export class Tenant {
    * CollisionError, TrustError, BundleError, ActivationError, NotCapableError, GuestError, LimitError or HostError.
    */
   async call(id: string, input: unknown, options: CallOptions = {}): Promise<unknown> {
-    const { plugins } = await this.#discover();
-    const capability = this.#find(id, plugins);
-    const plugin = plugins.find(({ capabilities }) => capabilities.includes(capability))!;
+    const catalog = await this.#discover();
+    const { plugins } = catalog;
+    const exposed = await this.#exposures(plugins);
+    const found = findExposed(id, plugins, exposed);
+    const plugin = this.#fresh(catalog, plugins.find(({ capabilities }) => capabilities.includes(found))!);
     refuseUnusable(plugin, plugins);
-    const granted = this.#verified(plugin);
+    const approval = approvalOf(plugin, await this.#approvals.standing(plugin));
+    const granted = this.#grant(plugin, approval);
+    const capability = findCapability(found.fullId, plugin.capabilities);
     refuseNotLive(plugin, capability);
-    if (!this.#exposed.has(capability.fullId)) {
-      throw new CapabilityError(
-        "ERR_CAPABILITY_NOT_EXPOSED",
-        `Cannot call "${capability.fullId}": it is not exposed. Expose it with tenant.expose(["${capability.fullId}"])`,
-      );
-    }
-    const problem = inputProblem(capability, input);
-    if (problem !== null) throw problem;
-    return await this.#parts.runner.call(this.#unit(granted, capability), input, options);
+    if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
+    const unit = this.#unit(granted, capability, approval);
+    const { validator, runner } = this.#parts;
+    return await callWithSchemas(capability, input, validator, () => runner.call(unit, input, options));
   }
 
   /** Directories that no grant reaches, since they are plugins'. */
   pluginRoots(): readonly string[] {
-    return this.#roots;
+    return [...(this.#loader.roots ?? []), ...this.#roots];
   }
 
-  /** Ends what runs. The host calls it. */
-  close(): void {
-    this.#parts.runner.close();
+  /** Ends what runs; settles when the last call has ended. The host calls it. */
+  close(): Promise<void> {
+    return this.#parts.runner.close();
   }
 
   /** Concurrent first questions share one reading; a plugin that is invalid is excluded whole, and the rest goes on. */
   #discover(): Promise<Catalog> {
-    this.#catalog ??= (async () => {
-      const plugins: LoadedPlugin[] = [];
-      const invalid: InvalidPlugin[] = [];
-      for (const location of await this.#loader.load()) {
-        try {
-          plugins.push(loadPlugin(location));
-        } catch (error) {
-          if (!(error instanceof SallyportError)) throw error;
-          invalid.push({ location, error });
-        }
-      }
-      this.#roots = [
-        ...plugins.map(({ source }) => source.directory),
-        ...invalid.map(({ location }) => location.directory),
-      ];
-      return { plugins, invalid };
-    })();
+    this.#catalog ??= this.#scan().catch((error: unknown) => {
+      this.#catalog = undefined; // the loader's failure may be over at the next question
+      throw error;
+    });
     return this.#catalog;
   }
 
+  async #scan(): Promise<Catalog> {
+    const plugins: LoadedPlugin[] = [];
+    const invalid: InvalidPlugin[] = [];
+    for (const location of await this.#loader.load()) {
+      try {
+        plugins.push(loadPlugin(location));
+      } catch (error) {
+        if (!(error instanceof SallyportError)) throw error;
+        invalid.push({ location, error });
+      }
+    }
+    this.#roots = [
+      ...plugins.map(({ source }) => source.directory),
+      ...invalid.map(({ location }) => location.directory),
+    ];
+    return { plugins, invalid };
+  }
+
+  /** The plugin with its files as they are on the disk: a new reading when they changed, unless that fails. */
+  #fresh({ plugins }: Catalog, { name, source: { directory } }: LoadedPlugin): LoadedPlugin {
+    const place = plugins.findIndex(({ source }) => source.directory === directory);
+    const known = plugins[place]!;
+    if (this.#approvals.isCurrent(known)) return known;
+    try {
+      const now = loadPlugin(known.location);
+      if (now.name === name) plugins[place] = now;
+    } catch (error) {
+      // What cannot be read is not what was approved; the old reading tells which files changed.
+      if (!(error instanceof SallyportError)) throw error;
+    }
+    return plugins[place]!;
+  }
+
   async #plugin(name: string): Promise<LoadedPlugin> {
-    const { plugins, invalid } = await this.#discover();
+    const catalog = await this.#discover();
+    const { plugins, invalid } = catalog;
     const plugin = plugins.find((candidate) => candidate.name === name);
-    if (plugin !== undefined) return plugin;
+    if (plugin !== undefined) return this.#fresh(catalog, plugin);
     const broken = invalid.find(({ location }) => basename(location.directory) === name);
     if (broken !== undefined) throw broken.error;
     throw new CapabilityError(
@@ -286,42 +379,71 @@ export class Tenant {
     );
   }
 
-  #find(id: string, plugins: readonly LoadedPlugin[]): Capability {
-    const all = plugins.flatMap(({ capabilities }) => capabilities);
-    const exposed = all.filter(({ fullId }) => this.#exposed.has(fullId));
-    // A bare name means an exposed capability; where none has it, one that is not exposed explains the refusal better.
-    return exposed.some(({ name }) => name === id) ? findCapability(id, exposed) : findCapability(id, all);
+  async #exposures(plugins: readonly LoadedPlugin[]): Promise<ReadonlySet<string>> {
+    return new Set([...this.#exposed, ...await this.#approvals.exposed(plugins)]);
   }
 
   #pin(plugin: LoadedPlugin): Promise<Fingerprint> {
     return pinPlugin(plugin, this.#parts.bundler, this.id);
   }
 
-  /** Trusted, unchanged since, and granted: else a TrustError says which is missing. */
-  #verified(plugin: LoadedPlugin): GrantedPlugin {
-    const approval = this.#approvals.get(plugin);
-    if (approval === undefined) {
-      throw new TrustError(
-        "ERR_TRUST_UNKNOWN",
-        `Cannot run plugin "${plugin.name}": nobody has trusted it. Look at it, then approve its fingerprint`,
-        { details: { plugin: plugin.name, directory: plugin.source.directory } },
-      );
-    }
-    const changed = plugin.source.changed();
-    if (changed.length > 0) throw changedError(plugin, changed);
-    return this.#grant(plugin, approval);
+  async #approve(plugin: LoadedPlugin, fingerprint: Fingerprint, options: ApprovalOptions): Promise<void> {
+    const { approver, flags, keep = true } = options;
+    const exposed = (options.expose ?? []).map((id) => findCapability(id, plugin.capabilities).fullId);
+    const isKept = keep && this.#approvals.isKept;
+    const before = isKept ? (await this.#approvals.record(plugin))?.lineage : this.#approvals.lineage(plugin);
+    const lineage = before ?? options.lineage ?? (isKept ? newLineage() : temporaryLineage());
+    // A record says in full what was granted; flags mean something only to the process in which they were typed.
+    const approval: Approval = isKept
+      ? {
+        fingerprint,
+        approver,
+        lineage,
+        exposed,
+        grants: grantsOf(
+          options.grants ?? plugin.manifest.permissions,
+          flags,
+          this.#contextOf(plugin, lineage),
+        ),
+      }
+      : { fingerprint, approver, lineage, exposed, grants: options.grants, flags };
+    this.#grant(plugin, approval); // what is required must be granted, or there is nothing to approve
+    this.#auditTrust("trust", plugin.name, fingerprint.hash, { approver, kept: isKept, exposed });
+    if (isKept) await this.#approvals.keep(plugin, approval);
+    else this.#approvals.approve(plugin, approval);
+    this.#parts.warm();
+  }
+
+  /** For a display: a store that cannot be used refuses when it is written. */
+  #quietRecord(plugin: LoadedPlugin): Promise<TrustRecord | null> {
+    return this.#approvals.record(plugin).catch((error: unknown) => {
+      if (error instanceof HostError) return null;
+      throw error;
+    });
+  }
+
+  #auditTrust(
+    type: "trust" | "revoke",
+    plugin: string,
+    fingerprint: string | null,
+    details: Readonly<Record<string, unknown>>,
+  ): void {
+    const { audit, confinement } = this.#parts;
+    writeEvent(audit, { type, tenant: this.id, plugin, fingerprint, call: null, confinement, details });
+  }
+
+  #contextOf(plugin: LoadedPlugin, lineage: string): PathContext {
+    return contextOf(plugin.source.directory, this.#policy, this.#parts.spaces.dataOf(lineage));
   }
 
   #grant(plugin: LoadedPlugin, approval: Approval): GrantedPlugin {
-    const trusted: TrustedPlugin = {
-      ...plugin,
-      fingerprint: approval.fingerprint,
-      approver: approval.approver,
-    };
-    return grantPlugin(trusted, approval, this.#policy, join(this.#parts.dataRoot, plugin.name));
+    const { fingerprint, approver, lineage, grants, flags } = approval;
+    const trusted: TrustedPlugin = { ...plugin, fingerprint, approver, lineage };
+    const approved = { grants, flags, narrowing: this.#narrowing };
+    return grantPlugin(trusted, approved, this.#policy, this.#parts.spaces.dataOf(lineage));
   }
 
-  #unit(plugin: GrantedPlugin, capability: Capability): Unit {
+  #unit(plugin: GrantedPlugin, capability: Capability, { grants, flags }: Approval): Unit {
     if (capability.target === undefined) {
       throw new TypeError(`capability "${capability.fullId}" has no target`);
     }
@@ -329,7 +451,8 @@ export class Tenant {
     const { read } = plugin.manifest.permissions;
     const isMutable = typeof read === "object" && "mutable" in read && read.mutable === true;
     return {
-      key: `${plugin.fingerprint.hash} ${capability.fullId}`,
+      // An approval of less must not meet the isolate of an approval of more.
+      key: JSON.stringify([plugin.fingerprint.hash, plugin.lineage, capability.fullId, grants, flags]),
       plugin: plugin.name,
       title: `Plugin "${plugin.name}"`,
       source: plugin.source,
@@ -343,18 +466,23 @@ export class Tenant {
       grant: plugin.grant,
       context: plugin.context,
       bundle: bundleFiles(plugin.source, isMutable),
+      own: this.#parts.spaces.spaceOf(plugin.lineage),
       environment: this.#policy.environment ?? {},
       limits: limitsOf(plugin.manifest.limits, this.#policy),
     };
   }
 
-  #row(plugin: LoadedPlugin, all: readonly LoadedPlugin[]): PluginRow {
+  async #row(
+    plugin: LoadedPlugin,
+    all: readonly LoadedPlugin[],
+    exposed: ReadonlySet<string>,
+  ): Promise<PluginRow> {
     const { manifest, location } = plugin;
     return {
       name: plugin.name,
       version: manifest.version,
       description: manifest.description ?? null,
-      ...this.#stateOf(plugin, all),
+      ...(unusableState(plugin, all) ?? stateOf(await this.#approvals.standing(plugin))),
       directory: location.directory,
       origin: location.origin,
       capabilities: plugin.capabilities.map(({ fullId, surface, description }) => ({
@@ -362,23 +490,10 @@ export class Tenant {
         surface,
         description: description ?? null,
         live: isLive(surface),
-        exposed: this.#exposed.has(fullId),
+        exposed: exposed.has(fullId),
       })),
       permissions: manifest.permissions,
     };
-  }
-
-  #stateOf(
-    plugin: LoadedPlugin,
-    all: readonly LoadedPlugin[],
-  ): { state: PluginState; reason: string | null } {
-    const unusable = unusableState(plugin, all);
-    if (unusable !== null) return unusable;
-    if (!this.#approvals.has(plugin)) return { state: "untrusted", reason: null };
-    const changed = plugin.source.changed();
-    return changed.length === 0
-      ? { state: "active", reason: null }
-      : { state: "changed", reason: `changed since it was trusted: ${changed.join(", ")}` };
   }
 }
 
@@ -394,57 +509,6 @@ function invalidRow({ location, error }: InvalidPlugin): PluginRow {
     capabilities: [],
     permissions: {},
   };
-}
-
-function unusableState(
-  plugin: LoadedPlugin,
-  all: readonly LoadedPlugin[],
-): { state: PluginState; reason: string } | null {
-  const twin = all.find((other) => other !== plugin && other.name === plugin.name);
-  if (twin !== undefined) {
-    return {
-      state: "collision",
-      reason: `"${plugin.source.directory}" and "${twin.source.directory}" have one name`,
-    };
-  }
-  return plugin.incompatibleRange === null
-    ? null
-    : { state: "incompatible", reason: `it asks for Sallyport ${plugin.incompatibleRange}` };
-}
-
-function refuseUnusable(plugin: LoadedPlugin, all: readonly LoadedPlugin[]): void {
-  const unusable = unusableState(plugin, all);
-  if (unusable === null) return;
-  const details = { plugin: plugin.name, ...unusable };
-  throw new TrustError(
-    "ERR_TRUST_INCOMPATIBLE",
-    `Cannot use plugin "${plugin.name}": ${unusable.reason}`,
-    { details },
-  );
-}
-
-function refuseNotLive(plugin: LoadedPlugin, capability: Capability): void {
-  const what = !isLive(capability.surface)
-    ? `surface "${capability.surface}"`
-    : !isDeepStrictEqual(plugin.manifest.lifecycle, {})
-    ? "lifecycle code"
-    : null;
-  if (what === null) return;
-  throw new CapabilityError(
-    "ERR_CAPABILITY_NOT_LIVE",
-    `Cannot use "${capability.fullId}": this version lists ${what} and cannot run it yet`,
-    { details: { capability: capability.fullId, surface: capability.surface } },
-  );
-}
-
-function changedError(plugin: LoadedPlugin, changed: readonly string[]): TrustError {
-  return new TrustError(
-    "ERR_TRUST_CHANGED",
-    `Cannot run plugin "${plugin.name}": its files changed since it was trusted (${
-      changed.join(", ")
-    }). Look at it again, and trust it anew`,
-    { details: { plugin: plugin.name, changed } },
-  );
 }
 
 function namesOf(plugins: readonly LoadedPlugin[]): string {

@@ -15,6 +15,7 @@ import {
   isSeq,
   Lexer,
   type Pair,
+  parseDocument,
   Parser,
 } from "yaml";
 import { characterName, display } from "./display.ts";
@@ -97,6 +98,36 @@ export function parseYaml(
     locate: (path) => lineAt(placeOf(built.place, path).offset),
     locateKey: (path) => lineAt(placeOf(built.place, path).keyOffset),
   };
+}
+
+/** One change of a document. */
+export interface YamlChange {
+  /** Where; the length of a list is the place behind its end. */
+  readonly path: YamlPath;
+  /** Plain data; undefined removes what is there. */
+  readonly value: unknown;
+}
+
+/**
+ * Changes a document that `parseYaml` has accepted, or an empty one, and leaves comments and everything else in it. What
+ * comes out is to be read by `parseYaml` before it is believed.
+ */
+export function editYaml(bytes: Uint8Array, changes: readonly YamlChange[]): string {
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const document = parseDocument(text, {
+    version: "1.2",
+    schema: "core",
+    merge: false,
+    uniqueKeys: false,
+    intAsBigInt: true,
+    logLevel: "silent",
+  });
+  for (const { path, value } of changes) {
+    if (value === undefined) document.deleteIn(path);
+    else document.setIn(path, document.createNode(value, { aliasDuplicateObjects: false }));
+  }
+  const changed = document.toString({ lineWidth: 0 });
+  return text.includes("\r\n") ? changed.replaceAll("\n", "\r\n") : changed;
 }
 
 const NOT_UTF8 = "the bytes are not valid UTF-8 from here on";

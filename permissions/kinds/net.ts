@@ -32,7 +32,8 @@ export const net: Kind<NetEntry, NetEntry> = {
   doc:
     "Reaching the named hosts: HOST[:PORT], *.HOST, addresses, CIDR ranges, *:PORT for any public host, METHOD URL-PREFIX.",
   own: {},
-  phrase: (value) => value === null ? "reach every host" : `reach "${value}"`,
+  // A query may hold what no report should repeat.
+  phrase: (value) => value === null ? "reach every host" : `reach "${value.replace(/[?#].*$/s, "")}"`,
   parseEntry(given) {
     const text = wordOf(given, "a host");
     const url = parseUrlPart(text);
@@ -71,6 +72,8 @@ export const net: Kind<NetEntry, NetEntry> = {
     return isLocalName(host.name) && includes(entry, value) && address.host.form === "range" &&
       isLoopback(address.host.range);
   },
+  // Host and port: the URL of one request is not what a person would want to grant next, nor always an entry.
+  suggest: (text) => parseUrlPart(text)?.endpoint ?? text,
   isGrave: (entry) => entry === true || isGraveHost(entry.host),
   // Deno's shorthand; files write the three out.
   expandFlag: (text) =>

@@ -14,6 +14,6 @@ export const write: Kind<Path, Path> = {
     typeof given === "string" && isRelative(given)
       ? 'a plugin does not write into its own bundle; its writable space is "$data"'
       : undefined,
-  suggest: (text) => isRelative(text) ? "$data" : text,
+  suggest: (text, isFlag) => !isFlag && isRelative(text) ? "$data" : text,
   isGrave: (entry, context) => entry === true || isForeign(entry, context),
 };

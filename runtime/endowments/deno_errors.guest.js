@@ -3,7 +3,7 @@
 ((realm) => {
   "use strict";
   const { internal, primordials } = realm;
-  const { Error, ObjectCreate, ObjectDefineProperty, ObjectFreeze, ObjectHasOwn } = primordials;
+  const { Error, ObjectCreate, ObjectDefineProperty, ObjectFreeze, ObjectHasOwn, TypeError } = primordials;
   const NAMES = [
     "NotFound",
     "PermissionDenied",
@@ -57,7 +57,11 @@
 
   /** Builds the error that an op's answer describes; its stack is the guest's own. */
   internal.errorFrom = (facts) => {
-    const Class = ObjectHasOwn(errors, facts.name) ? errors[facts.name] : Error;
+    const Class = ObjectHasOwn(errors, facts.name)
+      ? errors[facts.name]
+      : facts.name === "TypeError"
+      ? TypeError
+      : Error;
     const error = new Class(facts.message);
     hide(error, "name", facts.name);
     hide(error, "code", facts.code);

@@ -13,6 +13,7 @@
     StringPrototypeSlice,
     StringPrototypeStartsWith,
     TypeError,
+    createList,
     newPromise,
     promiseResolve,
     promiseThen,
@@ -26,6 +27,7 @@
   const unsafe = new SafeRegExp("%2f|[?#]", "i");
 
   /** A path is a string or a file URL. */
+  internal.spell = spell;
   function spell(path) {
     if (typeof path === "string") return path;
     let href;
@@ -40,9 +42,12 @@
     return decodeURIComponent(StringPrototypeSlice(href, 7));
   }
 
-  function ask(name, path, convert) {
+  /** `args`, where given, is a list whose first place is the path's. */
+  internal.askFile = ask;
+  function ask(name, path, convert, args = createList()) {
     try {
-      return promiseThen(op(name, [spell(path)]), convert);
+      args[0] = spell(path);
+      return promiseThen(op(name, args), convert);
     } catch (error) {
       return newPromise((_resolve, reject) => reject(error));
     }

@@ -1,9 +1,10 @@
 /** Ops of Deno's reading file functions. */
-import { isAbsolute, resolve } from "node:path";
 import { z } from "zod";
+import { resolvePath } from "../../permissions/mod.ts";
+import type { CheckedPath } from "../checked.ts";
 import { RUNTIME_LIMITS } from "../limits.ts";
 import { type BundleFiles, defineOp, type OpDefinition, type OpTools } from "../op.ts";
-import type { PathAuthority } from "../powers.ts";
+import type { PathTarget } from "../powers.ts";
 
 const pathArgument = z.tuple([z.string().min(1).max(4_096)]);
 type PathArgument = [path: string];
@@ -14,14 +15,14 @@ export const fileOps: readonly OpDefinition[] = [
     "lstat",
     async (path, tools, inBundle) =>
       inBundle === null
-        ? tools.powers.files.stat(await walked(path, tools, true))
+        ? tools.powers.files.stat({ ...targetOf(path, tools, "read"), keepLast: true })
         : inBundle.stat(checkedReal(path, tools)),
   ),
   fileOp(
     "read_dir",
     async (path, tools, inBundle) =>
       inBundle === null
-        ? tools.powers.files.readDir(await walked(path, tools), RUNTIME_LIMITS.directoryEntriesMax)
+        ? tools.powers.files.readDir(targetOf(path, tools, "read"), RUNTIME_LIMITS.directoryEntriesMax)
         : inBundle.list(checkedReal(path, tools)),
   ),
   fileOp("read_file", async (path, tools, inBundle) => base64(await bytesOf(path, tools, inBundle))),
@@ -30,7 +31,7 @@ export const fileOps: readonly OpDefinition[] = [
     "stat",
     async (path, tools, inBundle) =>
       inBundle === null
-        ? tools.powers.files.stat(await walked(path, tools))
+        ? tools.powers.files.stat(targetOf(path, tools, "read"))
         : inBundle.stat(checkedReal(path, tools)),
   ),
 ];
@@ -44,7 +45,7 @@ function fileOp(
     args: pathArgument,
     requires: ([path]) => [{ kind: "read", value: path }],
     act: ([path], tools) => {
-      const absolute = isAbsolute(path) ? resolve(path) : resolve(tools.context.cwd, path);
+      const absolute = resolvePath(path, tools.context);
       return act(absolute, tools, bundleFor(absolute, tools.bundle));
     },
   });
@@ -58,7 +59,7 @@ function bundleFor(path: string, bundle: BundleFiles | null): BundleFiles | null
 
 async function bytesOf(path: string, tools: OpTools, inBundle: BundleFiles | null): Promise<Uint8Array> {
   if (inBundle !== null) return inBundle.bytes(checkedReal(path, tools));
-  return await tools.powers.files.readFile(await walked(path, tools), RUNTIME_LIMITS.fileBytesMax);
+  return await tools.powers.files.readFile(targetOf(path, tools, "read"), RUNTIME_LIMITS.fileBytesMax);
 }
 
 /** A link inside the bundle may lead to a file of the bundle that the grant does not cover. */
@@ -67,16 +68,17 @@ function checkedReal(path: string, tools: OpTools): string {
   return real === path ? path : tools.authorize("read", real).path;
 }
 
-function walked(
-  path: string,
-  tools: OpTools,
-  keepLast = false,
-): ReturnType<OpTools["powers"]["files"]["walk"]> {
-  const authority: PathAuthority = {
-    authorize: (target) => tools.authorize("read", target),
-    wouldGrant: (target) => tools.wouldGrant("read", target),
+/** What a power needs to find the place that an absolute path means, where all of these kinds must be granted. */
+export function targetOf(path: string, tools: OpTools, ...kinds: [string, ...string[]]): PathTarget {
+  return {
+    path,
+    authority: {
+      authorize: (place): CheckedPath => kinds.map((kind) => tools.authorize(kind, place)).at(-1)!,
+      wouldGrant: (place) => kinds.every((kind) => tools.wouldGrant(kind, place)),
+      sealed: tools.sealed,
+    },
+    signal: tools.signal,
   };
-  return tools.powers.files.walk(path, authority, keepLast);
 }
 
 function base64(bytes: Uint8Array): string {

@@ -4,7 +4,11 @@
  */
 import type { OpDefinition } from "../op.ts";
 import { envOps } from "./env.ts";
+import { fetchOps } from "./fetch.ts";
 import { fileOps } from "./files.ts";
+import { permissionOps } from "./permissions.ts";
+import { storageOps } from "./storage.ts";
+import { writeOps } from "./write.ts";
 
 /** One endowment of the table. */
 export interface Endowment {
@@ -28,4 +32,8 @@ export const ENDOWMENTS: readonly Endowment[] = [
   { name: "deno_errors", ops: [] },
   { name: "env", ops: envOps },
   { name: "files", ops: fileOps },
+  { name: "fetch", ops: fetchOps },
+  { name: "write", ops: writeOps },
+  { name: "storage", ops: storageOps },
+  { name: "permissions", ops: permissionOps },
 ];

@@ -578,6 +578,12 @@
 
   const isPair = (list, index, name, value) =>
     list[index] === name && (value === undefined || list[index + 1] === value);
+  const addPair = (list, name, value) => {
+    name = usv(name);
+    value = usv(value);
+    list[list.length] = name;
+    list[list.length] = value;
+  };
   const findPair = (list, name, value, from) => {
     for (let index = from; index < list.length; index += 2) {
       if (isPair(list, index, name, value)) return index;
@@ -594,31 +600,61 @@
     list.length = kept;
   };
 
-  const iteratorOf = ObjectSetPrototypeOf({
-    next() {
-      return advance(this);
-    },
-  }, IteratorPrototype);
-  ObjectDefineProperty(iteratorOf, SymbolToStringTag, {
-    __proto__: null,
-    value: "URLSearchParams Iterator",
-    configurable: true,
-  });
   const iterators = new primordials.SafeWeakMap();
-  const createIterator = (params, kind) => {
-    const iterator = ObjectSetPrototypeOf({}, iteratorOf);
-    iterators.set(iterator, { __proto__: null, params, kind, index: 0 });
-    return iterator;
+  /** A maker of iterators over alternating names and values: of names (0), values (1) or both (2). */
+  const iteratorsOf = internal.iteratorsOf = (name, listOf) => {
+    const prototype = ObjectSetPrototypeOf({
+      next() {
+        return advance(this, listOf);
+      },
+    }, IteratorPrototype);
+    ObjectDefineProperty(prototype, SymbolToStringTag, {
+      __proto__: null,
+      value: `${name} Iterator`,
+      configurable: true,
+    });
+    return (object, kind) => {
+      const iterator = ObjectSetPrototypeOf({}, prototype);
+      listOf(object);
+      iterators.set(iterator, { __proto__: null, object, kind, index: 0 });
+      return iterator;
+    };
   };
-  const advance = (iterator) => {
+  const advance = (iterator, listOf) => {
     const state = iterators.get(iterator);
     if (!state) throw new TypeError("Illegal invocation");
-    const list = listOf(state.params);
-    const { index, kind } = state;
+    const { index, kind, object } = state;
+    const list = listOf(object);
     if (index >= list.length) return { value: undefined, done: true };
     state.index += 2;
     return { value: kind === 2 ? [list[index], list[index + 1]] : list[index + kind], done: false };
   };
+
+  /** Reads what a plugin gives as pairs: an iterable of two values each, or the fields of a record. */
+  const readPairs = internal.readPairs = (init, addPair, addField = addPair) => {
+    const method = init[SymbolIterator];
+    if (method === undefined || method === null) {
+      const keys = ReflectOwnKeys(init);
+      for (let index = 0; index < keys.length; index++) {
+        if (!ReflectGetOwnPropertyDescriptor(init, keys[index])?.enumerable) continue;
+        addField(keys[index], init[keys[index]]);
+      }
+      return;
+    }
+    iterate(init, method, (pair) => {
+      const values = createList();
+      const inner = pair?.[SymbolIterator];
+      if (typeof pair === "object" && typeof inner === "function") {
+        iterate(pair, inner, (value) => {
+          if (values.length < 3) values[values.length] = value;
+        });
+      }
+      if (values.length !== 2) throw new TypeError("A pair is not two values");
+      addPair(values[0], values[1]);
+    });
+  };
+
+  const createIterator = iteratorsOf("URLSearchParams", (params) => listOf(params));
 
   let attach, listOf;
   class URLSearchParams {
@@ -640,38 +676,19 @@
     }
     constructor(/** @type {any} */ init = "") {
       const list = this.#list;
-      const add = (value) => list[list.length] = usv(value);
       if (init === null || typeof init !== "object" && typeof init !== "function") {
         const text = usv(init);
         this.#list = parseForm(at(text, 0) === "?" ? slice(text, 1) : text);
         return;
       }
-      const method = init[SymbolIterator];
-      if (method === undefined || method === null) {
-        const keys = ReflectOwnKeys(init);
-        for (let index = 0; index < keys.length; index++) {
-          const descriptor = ReflectGetOwnPropertyDescriptor(init, keys[index]);
-          if (!descriptor?.enumerable) continue;
-          // Names that differ only in lone surrogates are one name; the later value wins.
-          const name = usv(keys[index]);
-          const value = usv(init[keys[index]]);
-          let position = findPair(list, name, undefined, 0);
-          if (position < 0) position = list.length;
-          list[position] = name;
-          list[position + 1] = value;
-        }
-        return;
-      }
-      iterate(init, method, (pair) => {
-        const inner = pair === null || pair === undefined ? undefined : pair[SymbolIterator];
-        if (typeof pair !== "object" || typeof inner !== "function") {
-          throw new TypeError("A pair is not iterable");
-        }
-        let count = 0;
-        iterate(pair, inner, (value) => {
-          if (count++ < 2) add(value);
-        });
-        if (count !== 2) throw new TypeError("A pair does not hold exactly two values");
+      readPairs(init, (name, value) => addPair(list, name, value), (key, value) => {
+        // Names that differ only in lone surrogates are one name; the later value wins.
+        const name = usv(key);
+        value = usv(value);
+        let position = findPair(list, name, undefined, 0);
+        if (position < 0) position = list.length;
+        list[position] = name;
+        list[position + 1] = value;
       });
     }
     #update() {
@@ -685,11 +702,7 @@
     }
     append(name, value) {
       required(arguments.length, 2);
-      const list = this.#list;
-      name = usv(name);
-      value = usv(value);
-      list[list.length] = name;
-      list[list.length] = value;
+      addPair(this.#list, name, value);
       this.#update();
     }
     delete(name, value = undefined) {
@@ -761,15 +774,12 @@
       }
     }
     keys() {
-      this.#list;
       return createIterator(this, 0);
     }
     values() {
-      this.#list;
       return createIterator(this, 1);
     }
     entries() {
-      this.#list;
       return createIterator(this, 2);
     }
     toString() {

@@ -50,7 +50,7 @@
   let isAsking = false;
 
   function newCall(id) {
-    return { id, ops: 0, logBytes: 0, logLines: 0, breached: false };
+    return { id, ops: 0, logBytes: 0, logLines: 0, muted: false, breached: false };
   }
 
   function limitError(code, message) {
@@ -97,21 +97,23 @@
 
   /** Tells the host of a refusal that was decided here, synchronously, and marks the error with its id. */
   function report(name, args, error) {
-    const id = config.denialPrefix + (opCount + 1);
-    internal.denials.set(error, id);
+    const before = opCount;
     promiseThen(op(name, args), undefined, () => {});
+    // Above a bound nothing was sent, and the next number will be that of another op.
+    if (opCount !== before) internal.denials.set(error, config.denialPrefix + opCount);
     return error;
   }
 
   function post(level, text) {
     const call = current;
+    if (call.muted) return;
     call.logLines += 1;
     call.logBytes += text.length;
     const { logLinesPerCallMax, logBytesPerCallMax } = config.limits;
     if (call.logLines <= logLinesPerCallMax && call.logBytes <= logBytesPerCallMax) {
       send("l" + StringPrototypeSlice(level, 0, 1) + text);
-    } else if (call.logLines >= 0) {
-      call.logLines = -1 / 0; // from here on the count says nothing and nothing is sent
+    } else {
+      call.muted = true;
       send("lw[further console output of this call is dropped]");
     }
   }
@@ -181,7 +183,13 @@
     calls.set(id, call);
     within(call, () => {
       const request = JSONParse(text);
-      const context = ObjectFreeze(request.context);
+      const context = ObjectFreeze(
+        ObjectDefineProperty(request.context, "storage", {
+          __proto__: null,
+          value: internal.storage,
+          enumerable: true,
+        }),
+      );
       const handler = target;
       const run = newPromise((resolve) => {
         // A script without a default export has done its work while it was evaluated.
@@ -280,20 +288,30 @@
         facts.name = "";
         return facts;
       }
-      facts.name = textOf(error.name, "Error");
-      facts.message = textOf(error.message, "");
-      if (typeof error.code === "string") facts.code = cut(error.code);
+      facts.name = textOf(read(error, "name"), "Error");
+      facts.message = textOf(read(error, "message"), "");
+      const code = read(error, "code");
+      if (typeof code === "string") facts.code = cut(code);
       facts.denial = denialOf(error, 0);
-      facts.stack = StringPrototypeSlice(textOf(error.stack, "", 50 * 1024), 0, 50 * 1024);
+      facts.stack = StringPrototypeSlice(textOf(read(error, "stack"), "", 50 * 1024), 0, 50 * 1024);
     } catch {
-      // A getter threw, or a proxy was revoked; what was read so far is told.
+      // What was thrown cannot even become a text; what was read so far is told.
     }
     return facts;
   }
 
+  /** A property, or undefined where its getter throws or a proxy was revoked. */
+  function read(object, key) {
+    try {
+      return object[key];
+    } catch {
+      return undefined;
+    }
+  }
+
   function denialOf(error, depth) {
     if (typeof error !== "object" || error === null || depth > 8) return undefined;
-    return internal.denials.get(error) ?? denialOf(error.cause, depth + 1);
+    return internal.denials.get(error) ?? denialOf(read(error, "cause"), depth + 1);
   }
 
   function textOf(value, otherwise, max) {

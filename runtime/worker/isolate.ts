@@ -44,6 +44,8 @@ interface Isolate {
   readonly entry: ivm.Reference<Entry>;
   readonly sliceMs: number;
   readonly slices: Slice[];
+  /** Calls that have not been answered: without any, no code of the guest runs, since no deadline would end it. */
+  readonly calls: Set<number>;
   readonly timers: GuestTimers;
   /** Call of each op that has not been answered. */
   readonly ops: Map<number, number>;
@@ -88,6 +90,7 @@ export class Isolates {
   load(id: number, callId: number, order: LoadOrder, code: string): void {
     const isolate = this.#isolates.get(id);
     if (isolate === undefined) return;
+    isolate.calls.add(callId);
     this.#enqueue(isolate, { tag: TO_GUEST.config, id: 0, call: callId, argument: () => order.config });
     void this.#compile(isolate, order, code).then(
       (wrapped) => {
@@ -98,16 +101,16 @@ export class Isolates {
           argument: () => wrapped.derefInto(),
         });
       },
-      (error: unknown) => this.#afterFailure(isolate, callId, error),
+      (error: unknown) => this.#onLoadRefused(isolate, callId, error),
     );
   }
 
   /** Starts a call; the platform answers `result` for `callId`. */
   call(id: number, callId: number, text: string): void {
     const isolate = this.#isolates.get(id);
-    if (isolate !== undefined) {
-      this.#enqueue(isolate, { tag: TO_GUEST.call, id: callId, call: callId, argument: () => text });
-    }
+    if (isolate === undefined) return;
+    isolate.calls.add(callId);
+    this.#enqueue(isolate, { tag: TO_GUEST.call, id: callId, call: callId, argument: () => text });
   }
 
   /** Hands an op's answer to the guest, under the call that asked for it. */
@@ -162,6 +165,7 @@ export class Isolates {
       entry,
       sliceMs: order.sliceMs,
       slices: [],
+      calls: new Set(),
       timers: new GuestTimers((timer, call) => this.#onTimer(id, timer, call)),
       ops: new Map(),
       isRunning: false,
@@ -186,14 +190,18 @@ export class Isolates {
 
   #enqueue(isolate: Isolate, slice: Slice): void {
     isolate.slices.push(slice);
-    if (!isolate.isRunning) void this.#run(isolate);
+    if (!isolate.isRunning && isolate.calls.size > 0) void this.#run(isolate);
   }
 
-  /** Runs waiting slices one after the other, so that whatever a slice sends belongs to its call. */
+  /**
+   * Runs waiting slices one after the other, so that whatever a slice sends belongs to its call. When the last call is
+   * answered, timers and answers of ops wait for the next one.
+   */
   async #run(isolate: Isolate): Promise<void> {
     isolate.isRunning = true;
     isolate.busy += 1;
-    for (let slice = isolate.slices.shift(); slice !== undefined; slice = isolate.slices.shift()) {
+    while (isolate.calls.size > 0 && isolate.slices.length > 0) {
+      const slice = isolate.slices.shift()!;
       isolate.currentCall = slice.call;
       try {
         await isolate.entry.apply(undefined, [slice.tag, slice.id, slice.argument()], {
@@ -204,6 +212,7 @@ export class Isolates {
       }
     }
     isolate.isRunning = false;
+    this.#sayIfIdle(isolate);
     this.#onWorkDone(isolate);
   }
 
@@ -218,11 +227,27 @@ export class Isolates {
     if (isolate.engine.isDisposed) {
       isolate.goneReason = "memory";
       this.#forget(isolate);
+      if (isolate.busy === 0) this.#gone(isolate.id, isolate.goneReason, "");
       return;
     }
     // The platform's entry never throws: this is a rejection that nobody handled, a syntax the engine refused, or a
     // slice that ran into the engine's own time-out, which the host's deadline has answered or will answer.
     this.#send(FROM_WORKER.fault, isolate.id, call, textOfError(error));
+  }
+
+  /** Code that the engine refuses to compile never reaches the platform, which would have answered. */
+  #onLoadRefused(isolate: Isolate, callId: number, error: unknown): void {
+    if (isolate.isGone || isolate.engine.isDisposed) return this.#afterFailure(isolate, callId, error);
+    isolate.calls.delete(callId);
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    const facts = { name, message: message.slice(0, RUNTIME_LIMITS.errorTextBytesMax) };
+    this.#send(FROM_WORKER.result, isolate.id, callId, JSON.stringify({ ok: false, error: facts }));
+    this.#sayIfIdle(isolate);
+  }
+
+  #sayIfIdle(isolate: Isolate): void {
+    if (isolate.isGone || isolate.isRunning || isolate.calls.size > 0) return;
+    this.#send(FROM_WORKER.idle, isolate.id, 0, "");
   }
 
   #forget(isolate: Isolate): void {
@@ -256,6 +281,7 @@ type GuestWord = (isolate: Isolate, rest: string, send: SendFrame) => void;
 const GUEST_WORDS: Readonly<Record<string, GuestWord>> = {
   [FROM_GUEST.result]: (isolate, rest, send) => {
     const [call, text] = numbered(rest);
+    isolate.calls.delete(call);
     send(FROM_WORKER.result, isolate.id, call, text);
   },
   [FROM_GUEST.op]: (isolate, rest, send) => {

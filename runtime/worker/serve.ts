@@ -1,22 +1,29 @@
 /** Reads the host's frames and hands them to the isolates. */
 import type { Socket } from "node:net";
-import process from "node:process";
 import { RUNTIME_LIMITS } from "../limits.ts";
 import { type CreateOrder, FROM_WORKER, type LoadOrder, TO_WORKER } from "../protocol.ts";
 import { encodeFrame, type Frame, FrameDecoder, splitParts, textOf } from "../wire.ts";
 import type { Isolates } from "./isolate.ts";
 
 /** Serves until the pipe closes. A host that speaks nonsense is no host: the worker ends. */
-export function serve(pipe: Socket, isolates: Isolates, onBoot: () => void): void {
+export function serve(pipe: Socket, isolates: Isolates, { onBoot, onNonsense }: ServeEvents): void {
   const decoder = new FrameDecoder(RUNTIME_LIMITS.frameBytesMax);
   pipe.on("data", (chunk: Buffer) => {
     try {
       for (const frame of decoder.push(chunk)) HANDLERS[frame.type]!({ frame, pipe, isolates, onBoot });
     } catch (error) {
       console.error(error);
-      process.exit(1);
+      onNonsense();
     }
   });
+}
+
+/** What is told to whoever started serving. */
+export interface ServeEvents {
+  /** The platform is there. */
+  readonly onBoot: () => void;
+  /** The host sent what no host sends. */
+  readonly onNonsense: () => void;
 }
 
 interface Served {

@@ -3,7 +3,17 @@
  * lies outside every grant. Checkpoints, quotas and the command that verifies build on this shape.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
 
@@ -24,7 +34,9 @@ const GENESIS = "0".repeat(64);
 
 /** Opens a new segment. Nothing is made on the disk before the first event. Throws what the file system throws. */
 export function jsonlAudit(options: JsonlAuditOptions): AuditSink & { readonly path: string } {
-  const name = `${new Date(options.now()).toISOString().replaceAll(":", "-")}-${process.pid}.jsonl`;
+  const time = new Date(options.now()).toISOString().replaceAll(":", "-");
+  // Neither the time nor the process is unique: two hosts of one process, or two containers, may share both.
+  const name = `${time}-${process.pid}-${randomBytes(4).toString("hex")}.jsonl`;
   const path = join(options.directory, options.tenant, name);
   let open: { readonly file: number; readonly key: Buffer } | null = null;
   let seq = 0;
@@ -52,19 +64,22 @@ function openSegment(options: JsonlAuditOptions, path: string): { file: number; 
   return { file: openSync(path, "ax", 0o600), key: readOrMakeKey(options.keyFile) };
 }
 
+/** A key appears whole or not at all, since another process may make one at the same moment: the first that is linked stays. */
 function readOrMakeKey(path: string): Buffer {
-  try {
-    const file = openSync(path, "ax", 0o600);
-    const key = randomBytes(KEY_BYTES);
-    writeSync(file, key);
-    closeSync(file);
-    return key;
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    const key = readFileSync(path);
-    if (key.byteLength !== KEY_BYTES) throw new Error("the audit key is not whole", { cause: error });
-    return key;
+  if (!existsSync(path)) {
+    const fresh = `${path}.${randomBytes(8).toString("hex")}`;
+    writeFileSync(fresh, randomBytes(KEY_BYTES), { flag: "wx", mode: 0o600 });
+    try {
+      linkSync(fresh, path);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    } finally {
+      unlinkSync(fresh);
+    }
   }
+  const key = readFileSync(path);
+  if (key.byteLength !== KEY_BYTES) throw new Error("the audit key is not whole");
+  return key;
 }
 
 function writeWhole(file: number, text: string): void {

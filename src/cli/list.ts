@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { display } from "../display.ts";
 import type { PluginRow } from "../tenant.ts";
 import type { CliCommand } from "./command.ts";
-import { LOCAL, localHost, localLoader, localPolicy } from "./local.ts";
+import { LOCAL, localHost, localLoader, localPolicy, localStore } from "./local.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The verb. */
@@ -20,7 +20,8 @@ export const list: CliCommand = {
     const plugins = directories.length === 0
       ? localLoader(context)
       : directories.map((path) => resolve(context.cwd, path));
-    const rows = await host.tenant(LOCAL, { policy: localPolicy(context, {}), plugins }).list();
+    const store = localStore(context);
+    const rows = await host.tenant(LOCAL, { policy: localPolicy(context, {}), plugins, store }).list();
     return { value: { plugins: rows }, print: (terminal) => print(rows, terminal) };
   },
 };

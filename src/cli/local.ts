@@ -7,6 +7,7 @@ import { createHost, type Host } from "../host.ts";
 import { directoryLoader, type Loader } from "../loaders/mod.ts";
 import type { LimitRequest } from "../manifest/mod.ts";
 import type { TenantPolicy } from "../policy.ts";
+import { settingsTrustStore, type TrustStore } from "../trust/mod.ts";
 import type { CommandContext } from "./command.ts";
 
 /** Id of the command line's tenant. */
@@ -18,6 +19,11 @@ const DEFAULT_WALL_MS = 30_000;
 export async function localHost({ userHome, cwd, environment }: CommandContext): Promise<Host> {
   const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
   return await createHost({ confinement: "best", home: root });
+}
+
+/** Trust is kept in the person's own settings; a project's files are never looked at (L28). */
+export function localStore({ userHome, cwd, environment }: CommandContext): TrustStore {
+  return settingsTrustStore(findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME }).root);
 }
 
 /** Plugins of the project first, then the person's own. */

@@ -7,6 +7,7 @@ import {
   type PermissionRequest,
   splitFlag,
 } from "../../permissions/mod.ts";
+import { quoteArgument } from "../quote.ts";
 
 /** Adds a pair of flags for every kind. */
 export function addPermissionFlags(command: Command): void {
@@ -23,8 +24,10 @@ export function addPermissionFlags(command: Command): void {
 }
 
 /** What the flags say, as a request; kinds that no flag names are absent. Throws UsageError. */
-export function permissionsOf(flags: Readonly<Record<string, unknown>>): PermissionRequest {
-  const request: Partial<Record<KindName, { allow?: true | string[]; deny?: true | string[] }>> = {};
+export function permissionsOf(
+  flags: Readonly<Record<string, unknown>>,
+): PermissionRequest & { readonly [K in KindName]?: FlagSides } {
+  const request: Partial<Record<KindName, FlagSides>> = {};
   for (const kind of KIND_NAMES) {
     for (const effect of ["allow", "deny"] as const) {
       const given = flags[camelCase(`${effect}-${flagName(kind)}`)];
@@ -35,12 +38,29 @@ export function permissionsOf(flags: Readonly<Record<string, unknown>>): Permiss
       request[kind] = { ...request[kind], [effect]: side };
     }
   }
-  return request as PermissionRequest; // only keys and shapes of the table are put in
+  return request as ReturnType<typeof permissionsOf>; // only keys and shapes of the table are put in
+}
+
+/** What flags say of one kind. */
+export interface FlagSides {
+  /** Given by `--allow-KIND`. */
+  readonly allow?: true | readonly string[];
+  /** Given by `--deny-KIND`. */
+  readonly deny?: true | readonly string[];
+}
+
+/** The flags for one kind, as a shell reads them. */
+export function spellFlags(kind: KindName, sides: FlagSides): string[] {
+  return (["allow", "deny"] as const).flatMap((effect) => {
+    const flag = `--${effect}-${flagName(kind)}`;
+    const side = sides[effect] ?? [];
+    return side === true ? [flag] : side.map((entry) => quoteArgument(`${flag}=${entry}`));
+  });
 }
 
 /** `dynamicCode` is `--allow-dynamic-code`. */
-export function flagName(kind: KindName): string {
-  return kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export function flagName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function camelCase(name: string): string {

@@ -2,23 +2,29 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
+  describeRequest,
   graveOf,
   KIND_NAMES,
+  type KindName,
+  KINDS,
+  layerOf,
   NotCapableError,
-  type PermissionRequest,
+  type PathContext,
   type SallyportError,
   TrustError,
   UsageError,
 } from "../../permissions/mod.ts";
 import { type Denial, type GuestLine, toOperator } from "../../runtime/mod.ts";
 import { contextOf } from "../grant_plugin.ts";
+import { isArchive } from "../plugin.ts";
+import { findCapability } from "../registry.ts";
 import type { Host } from "../host.ts";
 import type { PluginFacts, Tenant } from "../tenant.ts";
 import type { CliCommand, CommandContext, CommandResult } from "./command.ts";
 import { readInput } from "./input.ts";
-import { limitFlags, LOCAL, localHost, localLoader, localPolicy } from "./local.ts";
-import { addPermissionFlags, flagName, permissionsOf } from "./permission_flags.ts";
-import { quoteArgument } from "./quote.ts";
+import { limitFlags, LOCAL, localHost, localLoader, localPolicy, localStore } from "./local.ts";
+import { addPermissionFlags, flagName, permissionsOf, spellFlags } from "./permission_flags.ts";
+import { quoteArgument } from "../quote.ts";
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -48,6 +54,7 @@ Examples:
   },
   async run(context, [what, capability], flags) {
     const kind = kindOfTarget(what!, context.cwd);
+    refuseForeignFlags(kind === "script", what!, capability, flags);
     const input = readInput(flags.input);
     await using host = await localHost(context);
     noticeConfinement(host, context, flags);
@@ -68,12 +75,6 @@ async function runScript(
   input: unknown,
   flags: Flags,
 ): Promise<CommandResult> {
-  if (flags.yes === true) {
-    throw new UsageError(
-      "ERR_USAGE",
-      "Cannot use --yes with a script: what it may do are its --allow-* flags",
-    );
-  }
   const denials: Denial[] = [];
   const script = host.script(LOCAL, resolve(context.cwd, file), {
     permissions: permissionsOf(flags),
@@ -101,29 +102,27 @@ async function runPlugin(
 ): Promise<CommandResult> {
   const limits = limitFlags(flags);
   const policy = localPolicy(context, limits);
+  const permissions = permissionsOf(flags);
   const tenant = host.tenant(LOCAL, {
     policy,
     plugins: isDirectory ? [resolve(context.cwd, what)] : localLoader(context),
+    store: localStore(context),
+    narrowing: { permissions, cwd: context.cwd },
   });
   const plugin = await pluginOf(tenant, what, isDirectory);
   const id = idOf(plugin, capability);
-  const permissions = permissionsOf(flags);
   const grave = ungivenGrave(
     plugin,
     permissions,
-    contextOf(plugin.directory, policy, join(context.userHome, ".sallyport")),
+    contextOf(plugin.directory, policy, join(context.userHome, ".sallyport/data/its-own")),
   );
-  if (flags.yes !== true) throw untrusted(plugin, what, id, grave, flags);
-  if (grave.length > 0) throw tooGrave(plugin, grave);
-  host.warm();
-  const { hash } = await tenant.fingerprint(plugin.name);
-  const expected = flags.fingerprint === undefined ? hash : String(flags.fingerprint);
-  await tenant.trust(plugin.name, {
-    fingerprint: expected,
-    approver: "run --yes",
-    flags: { permissions, cwd: context.cwd },
-  });
-  await tenant.expose([id]);
+  if (flags.yes === true) {
+    if (grave.length > 0) throw tooGrave(plugin, grave);
+    host.warm();
+    noticeTemporary(plugin, context, flags);
+    await trustOnce(tenant, plugin, id, flags);
+  } else if (await isUntrusted(tenant, plugin)) throw untrusted(plugin, what, id, grave, flags);
+  else await refuseOtherRecord(tenant, plugin, flags);
   const denials: Denial[] = [];
   const value = await tenant.call(id, input, {
     onLine: (line) => context.terminal.guest(plugin.name, line.text),
@@ -131,6 +130,36 @@ async function runPlugin(
     ...(limits.wallMs === undefined ? {} : { wallMs: limits.wallMs }),
   });
   return resultOf(value, denials, flags);
+}
+
+/** For this run: no record is written, and none is asked (T17). */
+async function trustOnce(tenant: Tenant, { name }: PluginFacts, id: string, flags: Flags): Promise<void> {
+  const { hash } = await tenant.fingerprint(name);
+  const fingerprint = flags.fingerprint === undefined ? hash : String(flags.fingerprint);
+  await tenant.trust(name, { fingerprint, approver: "run --yes", expose: [id], keep: false });
+}
+
+/** Without a record, and with records that can be believed: whatever else is wrong, the call tells best. */
+async function isUntrusted(tenant: Tenant, { directory }: PluginFacts): Promise<boolean> {
+  const row = (await tenant.list()).find((each) => each.directory === directory);
+  return row?.state === "untrusted" && row.reason === null;
+}
+
+async function refuseOtherRecord(
+  tenant: Tenant,
+  { name }: PluginFacts,
+  { fingerprint }: Flags,
+): Promise<void> {
+  if (fingerprint === undefined) return;
+  const record = await tenant.record(name);
+  if (record === null || record.fingerprint === fingerprint) return;
+  throw new TrustError(
+    "ERR_TRUST_CHANGED",
+    `Cannot run plugin "${name}": the fingerprint that is trusted is ${record.fingerprint}, not ${
+      String(fingerprint)
+    }. Look at it again`,
+    { details: { plugin: name, found: record.fingerprint, asked: String(fingerprint) } },
+  );
 }
 
 function resultOf(value: unknown, denials: readonly Denial[], flags: Flags): CommandResult {
@@ -159,7 +188,8 @@ function isForStderr({ level }: GuestLine): boolean {
 function kindOfTarget(what: string, cwd: string): "script" | "directory" | "name" {
   try {
     const stats = statSync(resolve(cwd, what));
-    return stats.isDirectory() ? "directory" : "script";
+    // An archive takes a plugin's way, where the refusal says what to do with it.
+    return stats.isDirectory() || isArchive(what) ? "directory" : "script";
   } catch {
     if (/^[a-z0-9][a-z0-9-]{0,31}$/.test(what)) return "name";
     throw new UsageError(
@@ -167,6 +197,23 @@ function kindOfTarget(what: string, cwd: string): "script" | "directory" | "name
       `Cannot run "${what}": there is no such file or directory, and no plugin has such a name`,
     );
   }
+}
+
+/** What means nothing for a script, or nothing for a plugin, is refused: silence would look like consent. */
+function refuseForeignFlags(
+  isScript: boolean,
+  what: string,
+  capability: string | undefined,
+  flags: Flags,
+): void {
+  const problem = !isScript
+    ? flags.lock === true ? `--lock with a plugin: \`sallyport check\` prints its fingerprint` : null
+    : flags.yes === true
+    ? "--yes with a script: what it may do are its --allow-* flags"
+    : capability !== undefined
+    ? `"${capability}" with script "${what}": a script has no capabilities. Pass values with --input`
+    : null;
+  if (problem !== null) throw new UsageError("ERR_USAGE", `Cannot use ${problem}`);
 }
 
 async function pluginOf(tenant: Tenant, what: string, isDirectory: boolean): Promise<PluginFacts> {
@@ -186,25 +233,35 @@ function idOf({ name, capabilities }: PluginFacts, given: string | undefined): s
       }`,
     );
   }
-  // Inside one plugin a tool's own name is unique on its surface; the first surface in the table's order wins.
-  const named = capabilities.find(({ name: own, fullId, aliases }) =>
-    own === given || fullId === given || aliases.includes(given)
-  );
-  return named?.fullId ?? given;
+  return findCapability(given, capabilities).fullId;
 }
 
-/** Grave entries of kinds that no flag on the line decides: `--yes` alone does not grant them (T17). */
+/**
+ * What must be added to the line so that `--yes` grants all that is asked of the kinds in which something is grave
+ * (T17): `--yes` alone does not, and neither does a deny.
+ */
 function ungivenGrave(
   plugin: PluginFacts,
-  flags: PermissionRequest,
-  context: ReturnType<typeof contextOf>,
+  flags: ReturnType<typeof permissionsOf>,
+  context: PathContext,
 ): string[] {
-  const asked = graveOf(plugin.manifest.permissions, context);
-  return KIND_NAMES.filter((kind) => flags[kind] === undefined).flatMap((kind) =>
-    asked.filter((entry) => entry.kind === kind).map(({ entry }) =>
-      entry === true ? `--allow-${flagName(kind)}` : quoteArgument(`--allow-${flagName(kind)}=${entry}`)
-    )
-  );
+  const grave = new Set(graveOf(plugin.manifest.permissions, context).map(({ kind }) => kind));
+  const asked = layerOf("manifest", plugin.manifest.permissions, context).kinds;
+  return KIND_NAMES.filter((kind) => grave.has(kind) && flags[kind]?.allow === undefined).flatMap((kind) => {
+    const entries = asked[kind]?.allow ?? [];
+    // A flag narrows the kind that it names, so it names every entry of it; a comma would split one in two.
+    if (entries === true || entries.some(({ text }) => text.includes(","))) {
+      return spellFlags(kind, { allow: true });
+    }
+    return spellFlags(kind, { allow: entries.map(({ entry, text }) => spellEntry(kind, entry, text)) });
+  });
+}
+
+/** A path that starts at the plugin's directory is spelled out, since on the line it would start at another one. */
+function spellEntry(kind: KindName, entry: unknown, text: string): string {
+  // The entry was read by this very kind.
+  const spelled = (KINDS[kind].displayEntry as (entry: unknown) => string)(entry);
+  return spelled.startsWith("/") && !/^[/$]/.test(text) ? spelled : text.startsWith("{") ? spelled : text;
 }
 
 function untrusted(
@@ -214,19 +271,21 @@ function untrusted(
   grave: readonly string[],
   flags: Flags,
 ): TrustError {
-  const command = [
-    "sallyport run",
-    quoteArgument(what),
-    id,
-    "--yes",
-    ...grave,
-    ...(flags.input === undefined ? [] : [`--input ${quoteArgument(String(flags.input))}`]),
-  ].join(" ");
+  const values = ["input", "fingerprint", "wallMs", "memoryMb"].filter((name) => flags[name] !== undefined)
+    .map((name) => `--${flagName(name)} ${quoteArgument(String(flags[name]))}`);
+  const switches = ["raw", "json"].filter((name) => flags[name] === true).map((name) => `--${name}`);
+  const permissions = permissionsOf(flags);
+  const given = [
+    ...KIND_NAMES.flatMap((kind) => spellFlags(kind, permissions[kind] ?? {})),
+    ...values,
+    ...switches,
+  ];
+  const command = ["sallyport run", quoteArgument(what), id, "--yes", ...grave, ...given].join(" ");
   return new TrustError(
     "ERR_TRUST_UNKNOWN",
-    `Cannot run plugin "${plugin.name}": nobody has trusted it. Look at it with \`sallyport check ${
+    `Cannot run plugin "${plugin.name}": nobody has trusted it. Look at it and trust it with \`sallyport trust ${
       quoteArgument(what)
-    }\`, then, for one run:\n  ${command}`,
+    }\`; or, for one run:\n  ${command}`,
     { details: { plugin: plugin.name, directory: plugin.directory, command } },
   );
 }
@@ -246,6 +305,18 @@ function tooGrave(plugin: PluginFacts, grave: readonly string[]): SallyportError
         remedy: grave.join(" "),
       },
     },
+  );
+}
+
+/** Nothing was trusted for good, so there is nobody to keep things for (T17). */
+function noticeTemporary({ name, manifest }: PluginFacts, { terminal }: CommandContext, flags: Flags): void {
+  const keeps = describeRequest(manifest.permissions).some(({ kind, entry, effect }) =>
+    effect === "allow" &&
+    (kind === "storage" || (kind === "write" && (entry === true || entry.startsWith("$data"))))
+  );
+  if (!keeps || flags.json === true) return;
+  terminal.err(
+    `sallyport: with --yes, storage and $data of "${name}" are temporary: removed when this run ends`,
   );
 }
 

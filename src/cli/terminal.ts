@@ -19,6 +19,7 @@ export interface Terminal {
 /** The process's own terminal. */
 export function processTerminal(): Terminal {
   const { stdout, stderr } = process;
+  for (const stream of [stdout, stderr]) stream.on("error", ignoreClosedPipe);
   return {
     out: (line) => void stdout.write(line + "\n"),
     err: (line) => void stderr.write(line + "\n"),
@@ -33,6 +34,11 @@ export function processTerminal(): Terminal {
         }}
     },
   };
+}
+
+/** Whoever reads may stop reading, as `head` does; the command still ends as it would have. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
 }
 
 /** Each line made safe to show; the line feeds are ours to keep. */

@@ -21,6 +21,7 @@ const FOLDERS_PER_ROOT_MAX = 10_000;
  */
 export function directoryLoader(roots: readonly LoaderRoot[]): Loader {
   return {
+    roots: roots.map(({ directory }) => directory),
     async load() {
       const lists = await Promise.all(roots.map(async ({ directory, origin }) => {
         const names = await foldersOf(directory);

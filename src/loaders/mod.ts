@@ -12,6 +12,8 @@ export interface PluginLocation {
 
 /** Finds plugins; replaceable by an embedder's own. */
 export interface Loader {
+  /** Directories whose folders are plugins: no grant reaches them, so that no plugin puts another one there. */
+  readonly roots?: readonly string[];
   /** Locations in the order in which they count. Reads no plugin's code and no manifest. */
   load(): Promise<readonly PluginLocation[]>;
 }

@@ -32,15 +32,22 @@ export interface Fingerprint extends Pins {
 /** Makes the fingerprint; the order in which pins were gathered does not matter. */
 export function fingerprintOf(pins: Pins): Fingerprint {
   const { manifest, files, trees } = pins;
-  const resolutions = Object.fromEntries(
-    Object.entries(pins.resolutions).map((
-      [target, edges],
-    ) => [target, [...edges].map(plainEdge).sort(byKey)]),
-  );
-  const text = canonicalize({ v: 1, manifest, files, resolutions, trees });
+  const hash = `sha256:${createHash("sha256").update(canonicalPins(pins)).digest("hex")}`;
+  return { v: 1, hash, manifest, files, resolutions: sortedResolutions(pins), trees };
+}
+
+/** The text whose hash the fingerprint is. */
+export function canonicalPins(pins: Pins): string {
+  const { manifest, files, trees } = pins;
+  const text = canonicalize({ v: 1, manifest, files, resolutions: sortedResolutions(pins), trees });
   if (text === undefined) throw new TypeError("a fingerprint is made of JSON values only");
-  const hash = `sha256:${createHash("sha256").update(text).digest("hex")}`;
-  return { v: 1, hash, manifest, files, resolutions, trees };
+  return text;
+}
+
+function sortedResolutions({ resolutions }: Pins): Pins["resolutions"] {
+  return Object.fromEntries(
+    Object.entries(resolutions).map(([target, edges]) => [target, [...edges].map(plainEdge).sort(byKey)]),
+  );
 }
 
 function plainEdge({ importer, specifier, kind, path }: ImportEdge): ImportEdge {

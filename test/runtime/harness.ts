@@ -2,10 +2,10 @@
  * A host without the floors above the runtime: a pool of real workers, a broker that audits to memory, and guests whose
  * code is given as text, as a bundler would have made it.
  */
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { grantOf, layerOf, type PermissionRequest } from "../../permissions/mod.ts";
+import { grantOf, layerOf, type LayerSource, type PermissionRequest } from "../../permissions/mod.ts";
 import {
   type AuditEvent,
   type AuditSink,
@@ -25,11 +25,13 @@ import {
   memoryAudit,
   newDenialPrefix,
   type OpDefinition,
+  type OwnSpace,
   planConfinement,
   type Powers,
   type Principal,
   type RunOptions,
   WorkerPool,
+  type WorkerProcess,
 } from "../../runtime/mod.ts";
 
 /** How a bench is set up; everything has a default that is the product's. */
@@ -40,6 +42,8 @@ export interface BenchOptions {
   readonly audit?: AuditSink;
   readonly powers?: Powers;
   readonly sealed?: () => readonly string[];
+  /** Makes isolates in this worker instead of the pool's. */
+  readonly worker?: WorkerProcess;
 }
 
 /** How a guest is started. */
@@ -51,6 +55,9 @@ export interface GuestOptions {
   readonly config?: Partial<Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "dynamicCode" | "isScript">>;
   readonly bundle?: BundleFiles;
   readonly data?: string;
+  readonly own?: OwnSpace;
+  /** Whose word the permissions are; a manifest's may not name a relative path for writing. */
+  readonly source?: LayerSource;
   readonly loadMs?: number;
 }
 
@@ -74,16 +81,18 @@ export class Bench {
   readonly pool: WorkerPool;
   readonly broker: Broker;
   readonly events: readonly AuditEvent[];
+  readonly #worker: WorkerProcess | undefined;
   #calls = 0;
 
   constructor(options: BenchOptions = {}) {
     const audit = memoryAudit();
     this.events = audit.events;
+    this.#worker = options.worker;
     this.pool = new WorkerPool(options.plan ?? planConfinement("best"));
     this.broker = new Broker({
       ops: [...ENDOWMENTS.flatMap(({ ops }) => ops), ...(options.ops ?? [])],
       audit: options.audit ?? audit,
-      powers: options.powers ?? { files: diskFiles() },
+      powers: options.powers ?? { files: diskFiles() } as Powers, // no guest of these tests asks for another
       sealed: options.sealed ?? (() => []),
     });
   }
@@ -98,14 +107,19 @@ export class Bench {
       title: 'Plugin "p"',
       fingerprint: null,
       confinement: "test",
-      grant: grantOf(layerOf("manifest", permissions, context)),
+      grant: grantOf(layerOf(options.source ?? "manifest", permissions, context)),
       context,
       bundle,
+      own: options.own,
       denialPrefix: newDenialPrefix(),
     };
     const limits = { ...GUEST_LIMITS, memoryMb: options.memoryMb ?? GUEST_LIMITS.memoryMb };
-    const isolate = await this.pool.isolate(options.cordon ?? "t/p", this.broker, principal, limits);
+    const { broker } = this;
+    const isolate = this.#worker === undefined
+      ? await this.pool.isolate(options.cordon ?? "t/p", broker, principal, limits)
+      : await GuestIsolate.create({ worker: this.#worker, broker, principal, limits });
     const guest = new Guest(isolate, () => `call-${++this.#calls}`);
+    const isScript = options.config?.isScript === true;
     const config = JSON.stringify(guestConfig({
       env: {},
       envAllow: [],
@@ -116,7 +130,7 @@ export class Bench {
       denialPrefix: principal.denialPrefix,
     }));
     const loaded = await guest.during(
-      (run) => isolate.load(code, { filename: "plugin:p/main.js", config }, run),
+      (run) => isolate.load(code, { filename: "plugin:p/main.js", config, isScript }, run),
       options.loadMs,
     );
     if (loaded.error !== undefined) throw loaded.error;
@@ -205,11 +219,11 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Whether a process exists, by a look that signals nothing. */
+/** Whether a process exists and has not ended; one that only waits for its parent to notice has. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return process.platform !== "linux" || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
   }

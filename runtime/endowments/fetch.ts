@@ -1,0 +1,127 @@
+/** The ops of `fetch`. Each hop is decided before its name is looked up, each address before anything is sent to it. */
+import { z } from "zod";
+import type { CheckedValue } from "../checked.ts";
+import { NET_LIMITS } from "../limits.ts";
+import { defineOp, type OpDefinition, type OpTools } from "../op.ts";
+import { fetchFailed, type HttpAnswer } from "../powers.ts";
+import {
+  type HttpRequest,
+  isRedirect,
+  nextRequest,
+  readBody,
+  readHeaders,
+  readUrl,
+  requestLine,
+  shownHeaders,
+} from "./fetch_rules.ts";
+
+type Redirect = "error" | "follow" | "manual";
+type FetchArguments = [
+  url: string,
+  method: string,
+  headers: string[],
+  body: string | null,
+  redirect: Redirect,
+  key: number,
+];
+
+const key = z.number().int().nonnegative();
+const fetchArguments = z.tuple([
+  z.string().max(NET_LIMITS.urlCharactersMax),
+  z.string().max(64),
+  z.array(z.string().max(NET_LIMITS.requestHeaderBytesMax)).max(1_024),
+  z.string().nullable(),
+  z.enum(["error", "follow", "manual"]),
+  key,
+]);
+
+/** The ops, in the order of their names. */
+export const fetchOps: readonly OpDefinition[] = [
+  defineOp<FetchArguments>({
+    name: "fetch",
+    args: fetchArguments,
+    requires: ([url, method]) => [{
+      kind: "net",
+      value: requestLine(method, url, NET_LIMITS.urlCharactersMax),
+    }],
+    act: ([url, method, headers, body, redirect, key], tools) =>
+      tools.cancellable(key, async (signal) => {
+        const { limits } = tools.powers.net;
+        const request = {
+          method,
+          url: readUrl(url, limits.urlCharactersMax),
+          headers: readHeaders(headers, limits.requestHeaderBytesMax),
+          body: readBody(body, method, limits.requestBytesMax),
+        };
+        const late = AbortSignal.timeout(limits.fetchMs);
+        try {
+          return await follow(request, redirect, tools, AbortSignal.any([signal, late]));
+        } catch (error) {
+          if (error !== late.reason) throw error;
+          throw fetchFailed(`it took longer than ${limits.fetchMs} ms`);
+        }
+      }),
+  }),
+  defineOp<[key: number]>({
+    name: "fetch_abort",
+    args: z.tuple([key]),
+    free: "it only ends what the same guest has begun",
+    act: ([key], tools) => {
+      tools.cancel(key);
+      return Promise.resolve(null);
+    },
+  }),
+];
+
+async function follow(
+  first: HttpRequest,
+  redirect: Redirect,
+  tools: OpTools,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { limits } = tools.powers.net;
+  let request = first;
+  let [checked] = tools.granted;
+  for (let hops = 0;; hops++) {
+    checked ??= tools.authorizeValue(
+      "net",
+      requestLine(request.method, request.url.href, limits.urlCharactersMax),
+    );
+    const answer = await exchange(request, checked, redirect, tools, signal);
+    if (redirect === "manual" || !isRedirect(answer)) return shown(answer, request.url, hops > 0);
+    if (redirect === "error") throw fetchFailed("the server redirects, and the request refuses that");
+    if (hops >= limits.redirectsMax) throw fetchFailed(`more than ${limits.redirectsMax} redirects`);
+    request = nextRequest(request, answer, limits.urlCharactersMax);
+    checked = undefined;
+  }
+}
+
+async function exchange(
+  { headers, body }: HttpRequest,
+  checked: CheckedValue,
+  redirect: Redirect,
+  tools: OpTools,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const { net } = tools.powers;
+  const found = await net.resolve(checked, signal);
+  if (found.length === 0) throw fetchFailed("the name has no address");
+  // One that is refused refuses the request: which of several is used is not the guest's choice, nor its name server's.
+  const addresses = found.map((address) => tools.authorizeAddress(checked, address));
+  return await net.send(checked, addresses, { headers, body }, {
+    wantsBody: (head) => redirect === "manual" || !isRedirect(head),
+    signal,
+  });
+}
+
+function shown(answer: HttpAnswer, { href }: URL, isRedirected: boolean): unknown {
+  const { status, statusText, body } = answer;
+  return {
+    status,
+    statusText,
+    headers: shownHeaders(answer),
+    url: href,
+    redirected: isRedirected,
+    body: body === null ? "" : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64"),
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * What `trust` shows before it asks, and `info` of a manifest: everything, in full, and nothing of it as it is. The whole
+ * manifest is walked, so a field that somebody adds is shown before anybody remembers to show it (T38).
+ */
+import type { GraveEntry, RequestLine } from "../../permissions/mod.ts";
+import { display } from "../display.ts";
+import type { GrantPreview, ReviewedFile, ReviewedPlugin } from "../review.ts";
+
+/** All of a review, a line each. */
+export function reviewLines(review: ReviewedPlugin, grants: GrantPreview): string[] {
+  const { manifest, files, packages, trees, permissions } = review;
+  const ofRole = (...roles: readonly ReviewedFile["role"][]) =>
+    files.filter(({ role }) => roles.includes(role));
+  return [
+    "The manifest, whole:",
+    ...valueLines(manifest, "  "),
+    ...section(
+      "It offers",
+      review.capabilities.map(({ id, live }) => display(id) + (live ? "" : "  (not live yet)")),
+    ),
+    ...section("Code that it names", ofRole("target").map(fileLine)),
+    ...section("Code that this imports", ofRole("module").map(fileLine)),
+    ...section(
+      "npm packages in it",
+      packages.map(({ name, version, path }) =>
+        `${display(name)} ${version === null ? "(its version was not consulted)" : display(version)}  ${
+          display(path)
+        }`
+      ),
+    ),
+    ...section("package.json files that decide what is imported", ofRole("package").map(fileLine)),
+    ...section("Executables", ofRole("executable").map(fileLine)),
+    ...section("Documents", ofRole("document").map(fileLine)),
+    ...trees.flatMap(({ entry, files }) =>
+      section(
+        `Files that it may read below ${display(entry)}`,
+        Object.entries(files).map(([path, hash]) => `${display(path)}  ${display(hash)}`),
+      )
+    ),
+    ...section("It asks for", permissions.map(requestText)),
+    ...section("You would grant", grants.lines.map(requestText)),
+  ];
+}
+
+/** The last screen: what is approved, where, and all that is grave about it. */
+export function questionLines(
+  { name, directory, fingerprint }: ReviewedPlugin,
+  grave: readonly GraveEntry[],
+): string[] {
+  return [
+    "",
+    `Trust plugin "${display(name)}"?`,
+    `  directory    ${display(directory)}`,
+    `  fingerprint  ${fingerprint.hash}`,
+    ...graveLines(grave),
+  ];
+}
+
+/** Grave permissions, a line each; that there are none is a line as well. */
+export function graveLines(grave: readonly GraveEntry[]): string[] {
+  if (grave.length === 0) return ["  grave        nothing"];
+  return grave.map(({ kind, entry }) =>
+    `  grave        ${kind} ${entry === true ? "everything" : display(entry)}`
+  );
+}
+
+/** One entry of a request. */
+export function requestText({ kind, effect, display: what, reason, isRequired }: RequestLine): string {
+  const why = reason === undefined ? "" : `  # ${display(reason)}`;
+  return `${effect} ${kind} ${display(what)}${isRequired ? "  (required)" : ""}${why}`;
+}
+
+/** Plain data as indented lines. Every text is quoted or stands behind a bar, so none can pass for a line of ours. */
+export function valueLines(value: unknown, indent: string): string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item: unknown) => {
+      const [first, ...rest] = isNested(item) ? valueLines(item, `${indent}  `) : [];
+      return first === undefined
+        ? [`${indent}- ${scalar(item)}`]
+        : [`${indent}- ${first.trimStart()}`, ...rest];
+    });
+  }
+  return Object.entries(Object(value)).flatMap(([key, member]) => {
+    const name = `${indent}${/^[\w$-]+$/.test(key) ? key : quoted(key)}:`;
+    if (typeof member === "string" && member.includes("\n")) {
+      return [name, ...member.split("\n").map((line) => `${indent}  | ${display(line)}`)];
+    }
+    if (Array.isArray(member) && !member.some(isNested)) {
+      return [`${name} [${member.map(scalar).join(", ")}]`];
+    }
+    return isNested(member) ? [name, ...valueLines(member, `${indent}  `)] : [`${name} ${scalar(member)}`];
+  });
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return ["", `${title}:`, ...(lines.length === 0 ? ["  nothing"] : lines.map((line) => `  ${line}`))];
+}
+
+function fileLine({ path, bytes, sha256 }: ReviewedFile): string {
+  return `${display(path)}  ${bytes} bytes  sha256:${sha256}`;
+}
+
+function isNested(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
+}
+
+function scalar(value: unknown): string {
+  return typeof value === "string" ? quoted(value) : display(JSON.stringify(value) ?? String(value));
+}
+
+function quoted(text: string): string {
+  return display(JSON.stringify(text));
+}

@@ -1,0 +1,35 @@
+/** Which plugin a word on the command line means: a directory, or a name among the project's and the person's own. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { UsageError } from "../../permissions/mod.ts";
+import type { Host } from "../host.ts";
+import { fixedLoader, type Loader } from "../loaders/mod.ts";
+import type { Tenant } from "../tenant.ts";
+import type { CommandContext } from "./command.ts";
+import { LOCAL, localLoader, localPolicy, localStore } from "./local.ts";
+
+/** Opens the tenant in which a plugin is found, and gives the plugin's name. Throws UsageError, and for an invalid one. */
+export async function openPlugin(
+  host: Host,
+  context: CommandContext,
+  what: string,
+): Promise<{ readonly tenant: Tenant; readonly name: string }> {
+  const directory = directoryOf(context, what);
+  const plugins: Loader = directory === null ? localLoader(context) : fixedLoader([directory]);
+  const policy = localPolicy(context, {});
+  const tenant = host.tenant(LOCAL, { policy, plugins, store: localStore(context) });
+  if (directory === null) return { tenant, name: what };
+  const [row] = await tenant.list();
+  return { tenant, name: row!.name };
+}
+
+/** The directory that is meant, or null for a name. Throws UsageError for what is neither. */
+export function directoryOf({ cwd }: CommandContext, what: string): string | null {
+  const path = resolve(cwd, what);
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return path;
+  if (/^[a-z0-9][a-z0-9-]{0,31}$/.test(what)) return null;
+  throw new UsageError(
+    "ERR_USAGE",
+    `Cannot find "${what}": there is no such directory, and no plugin has such a name`,
+  );
+}

@@ -1,0 +1,169 @@
+/** `trust`: shows all of a plugin, asks, and remembers the very bytes that were shown. */
+import { userInfo } from "node:os";
+import { KIND_NAMES, TrustError, UsageError } from "../../permissions/mod.ts";
+import { quoteArgument } from "../quote.ts";
+import type { GrantPreview, PluginReview } from "../review.ts";
+import { openPrompt, type Prompt } from "./ask.ts";
+import type { CliCommand, CommandResult } from "./command.ts";
+import { localHost } from "./local.ts";
+import { addPermissionFlags, permissionsOf, spellFlags } from "./permission_flags.ts";
+import { questionLines, reviewLines } from "./review_text.ts";
+import { openPlugin } from "./target.ts";
+
+type Flags = Readonly<Record<string, unknown>>;
+
+/** The verb. */
+export const trust: CliCommand = {
+  name: "trust",
+  configure(command) {
+    command
+      .description("Shows all of a plugin, asks, and remembers that you trust exactly these bytes")
+      .argument("<what>", "a plugin's directory or name")
+      .option("--yes", "do not ask; needs --fingerprint")
+      .option("--fingerprint <sha256>", "trust only what has this fingerprint")
+      .option("--expose <which>", "what may then be called: all of it, or none", "all")
+      .addHelpText(
+        "after",
+        `
+Examples:
+  sallyport trust ./web-research --deny-net=api.example.com:443
+  sallyport trust ./web-research --yes --fingerprint sha256:…`,
+      );
+    addPermissionFlags(command);
+  },
+  async run(context, [what], flags) {
+    const expose = exposeFlag(flags);
+    await using host = await localHost(context);
+    const { tenant, name } = await openPlugin(host, context, what!);
+    const review = await tenant.review(name);
+    const narrowing = { permissions: permissionsOf(flags), cwd: context.cwd };
+    const grants = review.grants(narrowing);
+    refuseOther(review, flags);
+    const isShown = await decide(review, grants, what!, flags);
+    const exposed = expose === "none" ? [] : review.capabilities.map(({ id }) => id);
+    await review.approve({ approver: userName(), flags: narrowing, expose: exposed });
+    return resultOf(review, grants, exposed, isShown);
+  },
+};
+
+/** Asks where somebody is there to answer. Gives whether all was shown already; throws where it is not trusted. */
+async function decide(
+  review: PluginReview,
+  grants: GrantPreview,
+  what: string,
+  flags: Flags,
+): Promise<boolean> {
+  if (flags.yes === true) {
+    if (flags.fingerprint !== undefined) return false;
+    throw needsFingerprint(
+      "Cannot use --yes alone: it would trust a name, not what is there",
+      review,
+      what,
+      flags,
+    );
+  }
+  const prompt = openPrompt();
+  if (prompt === null) throw needsFingerprint("Cannot ask: there is no terminal", review, what, flags);
+  try {
+    if (await isAgreed(prompt, review, grants)) return true;
+  } finally {
+    prompt.close();
+  }
+  throw new TrustError(
+    "ERR_TRUST_UNKNOWN",
+    `Plugin "${review.name}" is not trusted: you did not agree to it`,
+    {
+      details: { plugin: review.name, directory: review.directory },
+    },
+  );
+}
+
+/** What is grave wants the plugin's name typed, so that no habit answers it (T16). */
+async function isAgreed(prompt: Prompt, review: PluginReview, grants: GrantPreview): Promise<boolean> {
+  prompt.show(reviewLines(review, grants));
+  prompt.show(questionLines(review, grants.grave));
+  if (grants.grave.length > 0) {
+    return await prompt.ask("Type the plugin's name to trust it, anything else to leave it: ") ===
+      review.name;
+  }
+  const answer = await prompt.ask("Type y to trust it, anything else to leave it: ");
+  return answer !== null && /^y(es)?$/i.test(answer.trim());
+}
+
+function refuseOther({ name, fingerprint: { hash } }: PluginReview, flags: Flags): void {
+  if (flags.fingerprint === undefined || flags.fingerprint === hash) return;
+  throw new TrustError(
+    "ERR_TRUST_CHANGED",
+    `Cannot trust plugin "${name}": its fingerprint is ${hash}, not ${
+      String(flags.fingerprint)
+    }. Look at it again`,
+    { details: { plugin: name, found: hash, approved: String(flags.fingerprint) } },
+  );
+}
+
+function needsFingerprint(why: string, review: PluginReview, what: string, flags: Flags): UsageError {
+  const permissions = permissionsOf(flags);
+  const command = [
+    "sallyport trust",
+    quoteArgument(what),
+    `--yes --fingerprint ${review.fingerprint.hash}`,
+    ...KIND_NAMES.flatMap((kind) => spellFlags(kind, permissions[kind] ?? {})),
+    ...(flags.expose === "none" ? ["--expose none"] : []),
+    ...(flags.json === true ? ["--json"] : []),
+  ].join(" ");
+  return new UsageError(
+    "ERR_USAGE",
+    `${why}. Look at it with \`sallyport check ${
+      quoteArgument(what)
+    }\`; to trust what is there now:\n  ${command}`,
+    { details: { plugin: review.name, directory: review.directory, command } },
+  );
+}
+
+function exposeFlag({ expose }: Flags): "all" | "none" {
+  if (expose === "all" || expose === "none") return expose;
+  throw new UsageError("ERR_USAGE", `Cannot use --expose "${String(expose)}": it is all or none`);
+}
+
+function resultOf(
+  review: PluginReview,
+  grants: GrantPreview,
+  exposed: readonly string[],
+  isShown: boolean,
+): CommandResult {
+  const { name, directory, fingerprint, manifest, capabilities, files, packages, trees, permissions } =
+    review;
+  return {
+    value: {
+      plugin: name,
+      directory,
+      fingerprint: fingerprint.hash,
+      manifest,
+      capabilities,
+      files,
+      packages,
+      trees,
+      permissions,
+      grants: grants.request,
+      grave: grants.grave,
+      exposed,
+    },
+    print({ out }) {
+      if (!isShown) {
+        for (const line of [...reviewLines(review, grants), ...questionLines(review, grants.grave)]) {
+          out(line);
+        }
+      }
+      out(`Trusted "${name}" ${fingerprint.hash}`);
+    },
+  };
+}
+
+/** Who is at the keyboard, for the record. */
+function userName(): string {
+  try {
+    return userInfo().username || "local";
+  } catch {
+    return "local"; // a user without a name, as containers have them
+  }
+}

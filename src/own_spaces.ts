@@ -1,0 +1,75 @@
+/**
+ * What plugins keep between calls: a folder (`$data`) and a storage each, named by a lineage. Here alone it is decided what
+ * lasts: a lineage of a trust record or of a script does, one that was made up for a single process does not.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { OwnSpace, StoragePowers } from "../runtime/mod.ts";
+import { realAncestor } from "./home.ts";
+import { sqliteStorage } from "./stores/sqlite.ts";
+
+/** The spaces of one tenant's plugins. */
+export interface OwnSpaces {
+  /** What `$data` stands for; it need not exist. */
+  dataOf(lineage: string): string;
+  /** What an isolate of this lineage may write to. */
+  spaceOf(lineage: string): OwnSpace;
+  /** The storages of all lineages. */
+  readonly storage: StoragePowers;
+  /** Closes what lasts, and removes what does not. */
+  close(): void;
+}
+
+/** Where the lasting spaces of one tenant are. */
+export interface OwnSpacesOptions {
+  /** Folder of the data folders. */
+  readonly dataRoot: string;
+  /** File of the storages. */
+  readonly storageFile: string;
+  /** The most that the file may grow to. */
+  readonly storageBytesMax: number;
+}
+
+const TEMPORARY = "temporary-";
+
+/** A lineage whose folder and storage end with the host. */
+export function temporaryLineage(): string {
+  return TEMPORARY + randomBytes(16).toString("hex");
+}
+
+/** The lineage of a single script: the file itself, wherever a link to it is (T30). */
+export function scriptLineage(realPath: string): string {
+  return `script:${realPath}`;
+}
+
+/** Makes nothing on the disk before a plugin does. */
+export function openOwnSpaces({ dataRoot, storageFile, storageBytesMax }: OwnSpacesOptions): OwnSpaces {
+  // Without links, since a grant of `$data` is compared with the place that was really reached.
+  const lasting = realAncestor(dataRoot);
+  const passing = join(realAncestor(tmpdir()), `sallyport-${randomBytes(16).toString("hex")}`);
+  const onDisk = sqliteStorage({ file: storageFile, bytesMax: storageBytesMax });
+  const inMemory = sqliteStorage({ file: null, bytesMax: storageBytesMax });
+  const storeOf = (lineage: string): StoragePowers => lineage.startsWith(TEMPORARY) ? inMemory : onDisk;
+  const dataOf = (lineage: string): string =>
+    join(lineage.startsWith(TEMPORARY) ? passing : lasting, lineage);
+  return {
+    dataOf,
+    spaceOf: (lineage) => ({
+      lineage,
+      makeData: () => void mkdirSync(dataOf(lineage), { recursive: true, mode: 0o700 }),
+    }),
+    storage: {
+      get: (lineage, key) => storeOf(lineage).get(lineage, key),
+      set: (lineage, key, text, mayHold) => storeOf(lineage).set(lineage, key, text, mayHold),
+      delete: (lineage, key) => storeOf(lineage).delete(lineage, key),
+      list: (lineage, prefix) => storeOf(lineage).list(lineage, prefix),
+    },
+    close() {
+      onDisk.close();
+      inMemory.close();
+      rmSync(passing, { recursive: true, force: true });
+    },
+  };
+}

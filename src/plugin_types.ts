@@ -1,0 +1,37 @@
+/**
+ * Types of a plugin's own API, for `import type { … } from "sallyport/plugin"`. They depend on nothing and are gone when the
+ * plugin is bundled.
+ *
+ * @module
+ */
+
+/** A JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** Keys and JSON values that the host keeps for the plugin; every call needs the permission `storage`. */
+export interface PluginStorage {
+  /** The value of a key, or undefined. */
+  get<Value = unknown>(key: string): Promise<Value | undefined>;
+  /** Keeps a value. Rejects with `ERR_LIMIT_SIZE` when the plugin's room is used up. */
+  set(key: string, value: unknown): Promise<void>;
+  /** Forgets a key; one that is not there is no error. */
+  delete(key: string): Promise<void>;
+  /** Keys that begin with the prefix, in order. */
+  list(prefix?: string): Promise<string[]>;
+}
+
+/** What a handler is told besides its input. */
+export interface ToolContext {
+  /** Name of the plugin. */
+  readonly plugin: string;
+  /** When the call must have ended, milliseconds since the epoch. */
+  readonly deadline: number;
+  /** What the plugin keeps. */
+  readonly storage: PluginStorage;
+}
+
+/** A tool: a JSON value from a JSON value. What it throws is the tool's own failure, and shown as such. */
+export type ToolHandler<Input = Record<string, unknown>, Output = unknown> = (
+  input: Input,
+  context: ToolContext,
+) => Output | Promise<Output>;

@@ -1,0 +1,138 @@
+/** All that a person must see before they trust a plugin (T16, T38): gathered here, shown by whoever asks them. */
+import {
+  describeRequest,
+  type GraveEntry,
+  graveOf,
+  type PathContext,
+  type PermissionRequest,
+  type RequestLine,
+} from "../permissions/mod.ts";
+import { isLive } from "./check_plugin.ts";
+import { declaredFiles, type Manifest } from "./manifest/mod.ts";
+import type { LoadedPlugin } from "./plugin.ts";
+import type { ApprovalOptions } from "./tenant.ts";
+import type { FileHashes, Fingerprint, Narrowing } from "./trust/mod.ts";
+
+/** What was looked at. No text in it is safe for a terminal. */
+export interface ReviewedPlugin {
+  /** Its name. */
+  readonly name: string;
+  /** Where it is, without links. */
+  readonly directory: string;
+  /** All that it says of itself: descriptions, schemas, argvs, matchers, points and limits are in it. */
+  readonly manifest: Manifest;
+  /** What an approval approves. */
+  readonly fingerprint: Fingerprint;
+  /** All that it offers. */
+  readonly capabilities: readonly { readonly id: string; readonly surface: string; readonly live: boolean }[];
+  /** Every pinned file outside of trees, in order of path. */
+  readonly files: readonly ReviewedFile[];
+  /** npm packages of which something is bundled. */
+  readonly packages: readonly ReviewedPackage[];
+  /** Files that it may read and that are pinned with it. */
+  readonly trees: readonly { readonly entry: string; readonly files: FileHashes }[];
+  /** Each entry that it asks for or carves out. */
+  readonly permissions: readonly RequestLine[];
+}
+
+/** One pinned file. */
+export interface ReviewedFile {
+  /** Relative path. */
+  readonly path: string;
+  /** What it is for: `package` is a package.json that had a say in what is imported. */
+  readonly role: "target" | "document" | "executable" | "module" | "package";
+  /** Its size. */
+  readonly bytes: number;
+  /** Its hash, in hexadecimal. */
+  readonly sha256: string;
+}
+
+/** One npm package. */
+export interface ReviewedPackage {
+  /** Its folder, relative to the plugin. */
+  readonly path: string;
+  /** Its name as it says itself, or its folder's. */
+  readonly name: string;
+  /** Its version as it says itself, or null. */
+  readonly version: string | null;
+}
+
+/** What an approval would grant. */
+export interface GrantPreview {
+  /** As the record will say it. */
+  readonly request: PermissionRequest;
+  /** For people. */
+  readonly lines: readonly RequestLine[];
+  /** What of it is grave. */
+  readonly grave: readonly GraveEntry[];
+}
+
+/** A plugin that was looked at, and the way to approve the very bytes that were. */
+export interface PluginReview extends ReviewedPlugin {
+  /** What would be granted; flags cut it down. Throws UsageError for a flag that cannot be read. */
+  grants(flags?: Narrowing): GrantPreview;
+  /**
+   * Approves them, whatever is on the disk by then. Throws NotCapableError when less is granted than is required,
+   * HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
+   */
+  approve(options: ApprovalOptions): Promise<void>;
+}
+
+/** Looks at a pinned plugin. Everything is taken from the memory that was hashed. */
+export function reviewPlugin(plugin: LoadedPlugin, fingerprint: Fingerprint): ReviewedPlugin {
+  const { name, manifest, source, capabilities } = plugin;
+  const roles = new Map(declaredFiles(manifest).map(({ path, role }) => [path, role] as const));
+  const roleOf = (path: string): ReviewedFile["role"] =>
+    roles.get(path) ?? (path === "package.json" || path.endsWith("/package.json") ? "package" : "module");
+  return {
+    name,
+    directory: source.directory,
+    manifest,
+    fingerprint,
+    capabilities: capabilities.map(({ fullId, surface }) => ({ id: fullId, surface, live: isLive(surface) })),
+    files: Object.entries(fingerprint.files).sort(byPath).map(([path, sha256]) => ({
+      path,
+      role: roleOf(path),
+      bytes: source.bytes(path).byteLength,
+      sha256,
+    })),
+    packages: packagesOf(plugin, Object.keys(fingerprint.files)),
+    trees: Object.entries(fingerprint.trees).sort(byPath).map(([entry, files]) => ({ entry, files })),
+    permissions: describeRequest(manifest.permissions),
+  };
+}
+
+/** Shows a request that is about to be granted. */
+export function previewGrants(request: PermissionRequest, context: PathContext): GrantPreview {
+  return { request, lines: describeRequest(request), grave: graveOf(request, context) };
+}
+
+/** The packages that pinned files lie in, as their own package.json names them where it was consulted. */
+function packagesOf({ source }: LoadedPlugin, paths: readonly string[]): ReviewedPackage[] {
+  const pinned = new Set(paths);
+  const folders = new Set(paths.flatMap((path) => PACKAGE.exec(path)?.[1] ?? []));
+  return [...folders].sort().map((path) => {
+    const file = `${path}/package.json`;
+    const said = pinned.has(file) ? contentOf(source.bytes(file)) : {};
+    const folder = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+    return {
+      path,
+      name: typeof said.name === "string" ? said.name : folder,
+      version: typeof said.version === "string" ? said.version : null,
+    };
+  });
+}
+
+const PACKAGE = /^((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\//;
+
+function contentOf(bytes: Uint8Array): { readonly name?: unknown; readonly version?: unknown } {
+  try {
+    return Object(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return {};
+  }
+}
+
+function byPath(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
+}

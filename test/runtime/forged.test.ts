@@ -1,0 +1,208 @@
+/**
+ * What a worker that was taken over can say to its host. An engine of our own stands in for the real one: a script that
+ * runs in the worker process, under weak confinement, and writes what it likes to the pipe.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { grantOf } from "../../permissions/mod.ts";
+import {
+  Broker,
+  encodeFrame,
+  ENDOWMENTS,
+  GUEST_LIMITS,
+  GuestIsolate,
+  joinParts,
+  memoryAudit,
+  planConfinement,
+  type Powers,
+  RUNTIME_LIMITS,
+  type WorkerEnd,
+  WorkerProcess,
+} from "../../runtime/mod.ts";
+import { FROM_WORKER, TO_WORKER } from "../../runtime/protocol.ts";
+import { temporaryFolder } from "./harness.ts";
+
+const plan = planConfinement("weak", ["bubblewrap", "uid"]);
+const started: WorkerProcess[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((worker) => worker.close()));
+});
+
+/** A worker whose engine does this when an isolate is to be made. */
+async function takenOver(onCreate: string, onLoad = ""): Promise<WorkerProcess> {
+  using folder = temporaryFolder();
+  const engine = join(folder.path, "engine.cjs");
+  writeFileSync(
+    engine,
+    `const { writeSync } = require("node:fs");
+     const say = (hex) => writeSync(3, Buffer.from(hex, "hex"));
+     ${onLoad};
+     exports.ivm = { Isolate: class { constructor() { ${onCreate} } createContext() { return new Promise(() => {}); } } };`,
+  );
+  const worker = await WorkerProcess.start({ plan, platform: "", engine });
+  started.push(worker);
+  return worker;
+}
+
+/** Orders an isolate and waits for the end of the worker. */
+function endOf(worker: WorkerProcess): Promise<WorkerEnd> {
+  return new Promise((resolve) => {
+    const ignore = (): void => {};
+    worker.retain();
+    worker.createIsolate({ memoryMb: 8, sliceMs: 1_000 }, {
+      callsInFlight: () => 0,
+      onCreated: ignore,
+      onResult: ignore,
+      onOp: ignore,
+      onLog: ignore,
+      onBreach: ignore,
+      onFault: ignore,
+      onIdle: ignore,
+      onGone: ignore,
+      onWorkerLost: resolve,
+    });
+  });
+}
+
+const say = (bytes: Buffer): string => `say("${bytes.toString("hex")}")`;
+const oversize = Buffer.alloc(13);
+oversize.writeUInt32LE(RUNTIME_LIMITS.frameBytesMax, 0);
+
+const FORGED: Readonly<Record<string, Buffer>> = {
+  "a word of an isolate that never was": encodeFrame(FROM_WORKER.op, 7, 1, joinParts({ call: 1 }, "[]")),
+  "a word of no isolate": encodeFrame(FROM_WORKER.result, 0, 1, '{"ok":true,"value":1}'),
+  "a type that does not exist": encodeFrame(99, 1, 1, ""),
+  "a type that only a host sends": encodeFrame(TO_WORKER.reply, 1, 1, ""),
+  "a second readiness": encodeFrame(FROM_WORKER.ready, 1, 0, "{}"),
+  "a frame longer than frames are": oversize,
+  "a frame shorter than its header": Buffer.alloc(13),
+  "an op without a header": encodeFrame(FROM_WORKER.op, 1, 1, "[]"),
+  "an op whose header is nothing": encodeFrame(FROM_WORKER.op, 1, 1, joinParts(null, "[]")),
+  "an end without a reason": encodeFrame(FROM_WORKER.gone, 1, 0, "nonsense"),
+};
+
+describe("a worker that says what no worker of ours says is killed", () => {
+  for (const [name, bytes] of Object.entries(FORGED)) {
+    test(`[T15] ${name}`, async () => {
+      const worker = await takenOver(say(bytes));
+      const end = await endOf(worker);
+      expect(end).toMatchObject({ killedFor: "breach", exit: { signal: "SIGKILL" } });
+      expect(worker.isUsable).toBe(false);
+    });
+  }
+
+  test("[T15] and one that says nothing wrong is not", async () => {
+    const worker = await takenOver(say(encodeFrame(FROM_WORKER.pong, 0, 5, "")));
+    const end = endOf(worker);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(worker.isUsable).toBe(true);
+    await worker.close();
+    expect(await end).toMatchObject({ killedFor: "closing" });
+  });
+
+  test("[T01] one that admits to authority, or speaks before it is ready, does not even start", async () => {
+    const facts = JSON.stringify({ node: "", addon: true, fsRead: false });
+    await expect(takenOver("", say(encodeFrame(FROM_WORKER.ready, 0, 0, facts)))).rejects.toMatchObject({
+      code: "ERR_WORKER_LOST",
+      message: expect.stringContaining("kept authority"),
+    });
+    await expect(takenOver("", say(encodeFrame(FROM_WORKER.log, 1, 0, "lhello")))).rejects.toMatchObject({
+      code: "ERR_WORKER_LOST",
+    });
+    await expect(takenOver("", "process.exit(7)")).rejects.toMatchObject({
+      code: "ERR_WORKER_LOST",
+      message: expect.stringContaining("7"),
+    });
+  });
+
+  test("[T39] one that no longer answers is killed for its silence", async () => {
+    const end = await endOf(await takenOver("for (;;);"));
+    expect(end.killedFor).toBe("silence");
+  });
+
+  test("[T39] one that no longer reads is killed before its queue is the host's problem", async () => {
+    const worker = await takenOver("for (;;);");
+    const end = endOf(worker);
+    const chunk = new Uint8Array(16 * 1_048_576);
+    for (let i = 0; i < 6; i++) worker.send(TO_WORKER.call, 1, 1, chunk);
+    expect(await end).toMatchObject({ killedFor: "breach" });
+  });
+});
+
+describe("what it says in the name of a call", () => {
+  async function guestIn(onCreate: string): Promise<{ guest: GuestIsolate; events: readonly unknown[] }> {
+    const audit = memoryAudit();
+    const worker = await takenOver(onCreate);
+    const broker = new Broker({
+      ops: ENDOWMENTS.flatMap(({ ops }) => ops),
+      audit,
+      powers: {} as Powers, // every op is refused before it acts
+      sealed: () => [],
+    });
+    const principal = {
+      tenant: "t",
+      plugin: "p",
+      title: 'Plugin "p"',
+      fingerprint: null,
+      confinement: "weak",
+      grant: grantOf(),
+      context: { cwd: "/" },
+      bundle: null,
+      denialPrefix: "d-",
+    };
+    return {
+      guest: await GuestIsolate.create({ worker, broker, principal, limits: GUEST_LIMITS }),
+      events: audit.events,
+    };
+  }
+  const created = say(encodeFrame(FROM_WORKER.created, 1, 0, ""));
+  const later = (statement: string): string => `${created}; setTimeout(() => { ${statement} }, 300);`;
+  const op = encodeFrame(FROM_WORKER.op, 1, 1, joinParts({ call: 1 }, '["stat",["/etc/passwd"]]'));
+  const run = () => ({ id: "c", deadline: performance.now() + 5_000, wallMs: 5_000, denials: [] });
+
+  test("[T15] an op of a call that is under way is decided under its grant; of any other, not at all", async () => {
+    const { guest, events } = await guestIn(later(say(op)));
+    const call = guest.call("{}", run());
+    call.catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(events).toMatchObject([{ type: "op", call: "c", decision: "denied", kind: "read" }]);
+    const idle = await guestIn(later(say(op)));
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(idle.events).toEqual([]);
+    guest.dispose();
+    await expect(call).rejects.toMatchObject({ code: "ERR_HOST_CLOSED" });
+  });
+
+  test("[T15] after a lie nothing counts that came with it in one piece", async () => {
+    const { guest, events } = await guestIn(
+      later(say(Buffer.concat([FORGED["a type that does not exist"]!, op]))),
+    );
+    await expect(guest.call("{}", run())).rejects.toMatchObject({ code: "ERR_WORKER_LOST" });
+    expect(events).toEqual([]);
+  });
+
+  test("[T39] more ops than a call may ask for end it, whatever the platform counted", async () => {
+    const { guest } = await guestIn(
+      later(`const all = Buffer.from("${op.toString("hex")}".repeat(500), "hex");
+      const pipe = process._getActiveHandles().find((handle) => handle.fd === 3 || (handle.readable && handle.writable));
+      let left = 110;
+      const next = () => left-- > 0 && pipe.write(all, next);
+      next();`),
+    );
+    const patient = { ...run(), deadline: performance.now() + 25_000 };
+
+    await expect(guest.call("{}", patient)).rejects.toMatchObject({ code: "ERR_LIMIT_OPS" });
+  });
+
+  test("an answer that is no answer is a result that cannot be used", async () => {
+    for (
+      const text of ["nonsense", "null", "{}", '{"ok":true}', '{"ok":false,"error":1}', '{"ok":true,"value":']
+    ) {
+      const { guest } = await guestIn(later(say(encodeFrame(FROM_WORKER.result, 1, 1, text))));
+      const answer = await guest.call("{}", run());
+      if (!answer.ok) expect(answer.error).toMatchObject({ isInvalid: true });
+      guest.dispose();
+    }
+  });
+});
