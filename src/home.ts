@@ -59,7 +59,13 @@ export function findProject(cwd: string, homeRoot: string): string | null {
 }
 
 function homeAt(root: string): Home {
-  return { root, audit: join(root, "audit"), auditKey: join(root, "audit.key"), data: join(root, "data"), storage: join(root, "storage") };
+  return {
+    root,
+    audit: join(root, "audit"),
+    auditKey: join(root, "audit.key"),
+    data: join(root, "data"),
+    storage: join(root, "storage"),
+  };
 }
 
 function pluginAround(path: string): string | null {

@@ -2,14 +2,6 @@
 export { capabilitiesOf, declaredFiles } from "./declared.ts";
 export { fieldName, type FieldPath } from "./finding.ts";
 export type { JsonSchema } from "./json_schema.ts";
-export { MANIFEST_LIMITS } from "./limits.ts";
 export { type ManifestIssue, parseManifest } from "./parse.ts";
-export { type Parsed, parseReference, parseTarget, type Target, TARGET_EXTENSIONS } from "./reference.ts";
-export {
-  type Capabilities,
-  type Lifecycle,
-  type LimitRequest,
-  type Manifest,
-  MANIFEST_VERSIONS,
-  manifestSchema,
-} from "./schema.ts";
+export { type Parsed, parseReference, parseTarget, type Target } from "./reference.ts";
+export { type Capabilities, type Lifecycle, type LimitRequest, type Manifest } from "./schema.ts";

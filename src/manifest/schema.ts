@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { type PermissionRequest, permissionRequestSchema } from "../../permissions/mod.ts";
-import { type Surface, SURFACES } from "../surfaces/mod.ts";
+import { SURFACES } from "../surfaces/mod.ts";
 import { descriptionText, lineText, pluginName, targetText, wholeNumber } from "./fields.ts";
 import { keyed } from "./keyed.ts";
 import { MANIFEST_LIMITS as LIMITS } from "./limits.ts";

@@ -36,10 +36,6 @@ export const SURFACES = {
 /** The name of a surface. */
 export type SurfaceName = keyof typeof SURFACES;
 
-/** All names, in the table's order. */
-// The cast holds: the keys of a constant object are its keys.
-export const SURFACE_NAMES: readonly SurfaceName[] = Object.keys(SURFACES) as SurfaceName[];
-
 export type { CommandEntry } from "./commands.ts";
 export type { GuardrailEntry } from "./guardrails.ts";
 export type { CommandHook, HookEvent, HookGroup, HooksSection, ModuleHook } from "./hooks.ts";

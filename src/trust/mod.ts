@@ -1,6 +1,6 @@
 /** The door of trust: what is pinned, and whether what runs is what was pinned. */
 export { type FileHashes, type Fingerprint, fingerprintOf, type Pins } from "./fingerprint.ts";
-export { type CollectedPins, collectPins, departureFrom, type PinRequest } from "./pins.ts";
+export { type CollectedPins, departureFrom, type PinRequest } from "./pins.ts";
 export { type Approval, Approvals, onlyKey, type Standing } from "./approvals.ts";
 export { grantsOf, type Narrowing } from "./grants.ts";
 export type { TrustLimits } from "./limits.ts";
