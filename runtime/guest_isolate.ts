@@ -445,29 +445,27 @@ function remaining({ deadline }: RunOptions): number {
   return Math.max(0, deadline - performance.now());
 }
 
-function wallError({ plugin }: Principal, wallMs: number): LimitError {
+function wallError({ title }: Principal, wallMs: number): LimitError {
   return new LimitError(
     "ERR_LIMIT_WALL",
-    `Plugin "${plugin}" did not answer within ${wallMs} ms and was stopped. Raise limits.wallMs if it needs longer`,
+    `${title} did not answer within ${wallMs} ms and was stopped. Raise limits.wallMs, or --wall-ms on the command line, if it needs longer`,
     { details: { wallMs } },
   );
 }
 
-function memoryError({ plugin }: Principal, memoryMb: number): LimitError {
+function memoryError({ title }: Principal, memoryMb: number): LimitError {
   return new LimitError(
     "ERR_LIMIT_MEMORY",
-    `Plugin "${plugin}" used more than its ${memoryMb} MB of memory and was stopped. Raise limits.memoryMb if it needs more`,
+    `${title} used more than its ${memoryMb} MB of memory and was stopped. Raise limits.memoryMb, or --memory-mb on the command line, if it needs more`,
     { details: { memoryMb } },
   );
 }
 
-function breachError({ plugin }: Principal, what: string): LimitError {
+function breachError({ title }: Principal, what: string): LimitError {
   const bound = what === "timers" ? RUNTIME_LIMITS.timersMax : RUNTIME_LIMITS.opsPerCallMax;
   return new LimitError(
     "ERR_LIMIT_OPS",
-    `Plugin "${plugin}" asked for more than ${bound} ${
-      what === "timers" ? "timers" : "operations"
-    } and was stopped`,
+    `${title} asked for more than ${bound} ${what === "timers" ? "timers" : "operations"} and was stopped`,
     { details: { what, bound } },
   );
 }

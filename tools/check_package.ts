@@ -37,9 +37,13 @@ try {
   console.log(`system node ${run(work, ["node", "--version"]).stdout.trim()}`);
 
   const whole = install("whole", [tarball]);
-  claim("installs", whole.status === 0, whole.output);
+  claim("[T21] installs", whole.status === 0, whole.output);
   const result = run(join(work, "whole"), RUN);
-  claim("runs an example by npx", result.status === 0 && result.stdout.includes('"words":3'), result.output);
+  claim(
+    "[T21] runs an example by npx",
+    result.status === 0 && result.stdout.includes('"words":3'),
+    result.output,
+  );
   claim(
     "compiled nothing",
     !existsSync(join(work, "whole/node_modules/isolated-vm/build")),
