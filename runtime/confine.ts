@@ -79,6 +79,8 @@ const UNPRIVILEGED_UID_BASE = 61_000;
 const UNPRIVILEGED_UID_COUNT = 4_000;
 const NOBODY_ID = "65534";
 const STDERR_TAIL_BYTES = 8_192;
+/** bubblewrap tells its inner process within this time, or not at all. */
+const INNER_PID_MS = 1_000;
 const PAGE_BYTES = 4_096;
 const SIGNAL_BY_EXIT_CODE: Readonly<Record<number, string>> = {
   132: "SIGILL",
@@ -155,9 +157,18 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
   const inner = plan.bubblewrap === undefined ? Promise.resolve(child.pid!) : innerPid(info);
   let pidOfNode = child.pid!;
   let pidOfInit = child.pid!;
+  let isInnerKnown = plan.bubblewrap === undefined;
+  let isCondemned = false;
+  const killBoth = (): void => {
+    if (isGone) return;
+    signalQuietly(pidOfInit);
+    signalQuietly(child.pid!);
+  };
   void inner.then((pid) => {
     pidOfInit = pid ?? child.pid!;
     pidOfNode = pidOfInit;
+    isInnerKnown = true;
+    if (isCondemned) killBoth();
   });
   return {
     pid: child.pid!,
@@ -165,9 +176,11 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
     confinement: plan.level,
     exited,
     kill() {
-      if (isGone) return;
-      signalQuietly(pidOfInit);
-      signalQuietly(child.pid!);
+      // bubblewrap's inner half waits for its outer half while they start: were the outer one killed before the inner one is
+      // known, the inner one would wait for ever.
+      if (isInnerKnown) return killBoth();
+      isCondemned = true;
+      setTimeout(killBoth, INNER_PID_MS).unref();
     },
     rssBytes() {
       // The init of a process namespace is bubblewrap's; Node is its only child, there as soon as it was made.
