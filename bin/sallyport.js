@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // Finds a Node that the isolate engine has a binary for, and runs the command line with it. Plain JavaScript without
 // dependencies, because it also has to work on the Nodes that cannot run the rest.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const SUPPORTED_MAJORS = new Set(["24", "26"]);
+const FORWARDED_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
 const ROOT = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
 
 if (SUPPORTED_MAJORS.has(process.versions.node.split(".")[0])) {
@@ -22,11 +23,16 @@ if (SUPPORTED_MAJORS.has(process.versions.node.split(".")[0])) {
     );
     process.exit(6);
   }
-  const { status, signal } = spawnSync(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: "inherit",
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  // Whoever ends the launcher means the run: it must not outlive it.
+  const forward = (signal) => child.kill(signal);
+  for (const signal of FORWARDED_SIGNALS) process.on(signal, forward);
+  child.once("error", () => process.exit(6));
+  child.once("exit", (status, signal) => {
+    for (const each of FORWARDED_SIGNALS) process.off(each, forward);
+    if (signal === null) process.exit(status ?? 6);
+    process.kill(process.pid, signal);
   });
-  if (signal !== null) process.kill(process.pid, signal);
-  process.exit(status ?? 6);
 }
 
 /** The Node that was installed with Sallyport: in its own node_modules, or in the one that it stands in. */

@@ -40,9 +40,22 @@ export function denied(decision: Decision, who: string): NotCapableError {
   const { kind, value, asked, reason, rule, remedy } = decision;
   const subject = who.includes(" ") ? who : `Plugin "${who}"`;
   const phrase = isKindName(kind) ? kindOf(kind).phrase(asked) : `use "${kind}"`;
-  return new NotCapableError("ERR_NOT_CAPABLE", `${subject} may not ${phrase}: ${reason}. ${remedy}`, {
-    details: { kind, value, reason, rule, remedy },
-  });
+  // Whoever asked chose the value: it must not begin a line of its own.
+  return new NotCapableError(
+    "ERR_NOT_CAPABLE",
+    oneLine(`${subject} may not ${phrase}: ${reason}. ${remedy}`),
+    {
+      details: { kind, value, reason, rule, remedy },
+    },
+  );
+}
+
+/** The text with control characters, line separators included, written as escapes. */
+function oneLine(text: string): string {
+  return text.replace(
+    /[\p{Cc}\u2028\u2029]/gu,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
 }
 
 /** Why a use is refused, before it is put in the form of a decision. */

@@ -7,7 +7,7 @@ import type { KindLayer, Layer, Side } from "./policy.ts";
  * The layer with a twin of each entry whose path leads elsewhere. Of the allows only those written as absolute paths have
  * one, since what a bundle ships may be a link to anywhere; of the denies all have.
  */
-export function relocate(layer: Layer, real: (path: string) => string): Layer {
+export function relocate(layer: Layer, real: (path: string, effect: Effect) => string): Layer {
   const kinds: { [K in KindName]?: KindLayer } = {};
   for (const kind of KIND_NAMES) {
     const stated = layer.kinds[kind];
@@ -22,10 +22,15 @@ export function relocate(layer: Layer, real: (path: string) => string): Layer {
   return { source: layer.source, kinds };
 }
 
-function withTwins(kind: KindName, side: Side, effect: Effect, real: (path: string) => string): Side {
+function withTwins(
+  kind: KindName,
+  side: Side,
+  effect: Effect,
+  real: (path: string, effect: Effect) => string,
+): Side {
   if (side === true) return true;
   return side.flatMap((rule) => {
-    const twin = kindOf(kind).twin?.(rule.entry, rule.text, effect, real) ?? null;
+    const twin = kindOf(kind).twin?.(rule.entry, rule.text, effect, (path) => real(path, effect)) ?? null;
     return twin === null ? [rule] : [rule, { ...rule, entry: twin }];
   });
 }

@@ -30,6 +30,8 @@ export interface AuditEvent {
 
 /** Where audit events go. */
 export interface AuditSink {
+  /** Where it is kept, for messages; absent where that is no file. */
+  readonly path?: string;
   /** Writes one event; returns once the system has taken it. Throws when it cannot. */
   write(event: AuditEvent): void;
   /** Ends the log. */

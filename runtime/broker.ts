@@ -15,6 +15,7 @@ import {
 } from "../permissions/mod.ts";
 import type { AuditSink } from "./audit.ts";
 import { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
+import { depthOfJson } from "./json_depth.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
 import type { BundleFiles, OpDefinition, OpTools, OwnSpace } from "./op.ts";
 import { PowerError, type Powers } from "./powers.ts";
@@ -127,6 +128,13 @@ export class Broker {
   }
 
   #parse(text: string): { readonly op: OpDefinition; readonly args: readonly unknown[] } {
+    // The platform bounds both first, but a guest that has got past it is not bound by it.
+    if (Buffer.byteLength(text) > RUNTIME_LIMITS.opBytesMax) {
+      throw new PowerError("TypeError", "ERR_LIMIT_SIZE", "The arguments are larger than they may be");
+    }
+    if (depthOfJson(text) > RUNTIME_LIMITS.opDepthMax) {
+      throw new PowerError("TypeError", "ERR_OP_INVALID", "The request is nested too deeply");
+    }
     let request: unknown;
     try {
       request = JSON.parse(text);
@@ -172,6 +180,7 @@ export class Broker {
       context: principal.context,
       bundle: principal.bundle,
       signal: scope.signal,
+      lane: principal.own?.lineage ?? principal.plugin,
     };
   }
 

@@ -206,7 +206,7 @@ function bestPlan(without: readonly string[]): ConfinementPlan {
   const bubblewrap = without.includes("bubblewrap")
     ? undefined
     : BUBBLEWRAP_PATHS.find((path) => existsSync(path));
-  if (bubblewrap === undefined) reasons.push("bubblewrap is not installed");
+  if (bubblewrap === undefined) reasons.push("bubblewrap is not installed: install bubblewrap");
   else {
     const failure = probe(bubblewrap);
     if (failure === null) return { level: "strong", reasons: [], bubblewrap };
@@ -221,7 +221,26 @@ function bestPlan(without: readonly string[]): ConfinementPlan {
       reasons: [...reasons, "an unprivileged user cannot reach Sallyport's own files"],
     };
   }
+  const refusal = probeIdentity();
+  if (refusal !== null) {
+    return {
+      level: "weak",
+      reasons: [...reasons, `the host cannot start a process as another user: ${refusal}`],
+    };
+  }
   return { level: "medium", reasons, uidBase: UNPRIVILEGED_UID_BASE };
+}
+
+/** Root of a container may have no user but itself: only a try tells. */
+function probeIdentity(): string | null {
+  const { status, error } = spawnSync(process.execPath, ["--version"], {
+    env: {},
+    cwd: "/",
+    stdio: "ignore",
+    timeout: 5_000,
+    ...unprivilegedIdentity(UNPRIVILEGED_UID_BASE),
+  });
+  return status === 0 ? null : error?.message ?? `it ended with ${status}`;
 }
 
 function probe(bubblewrap: string): string | null {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { GuestError, HostError, LimitError, type SallyportError } from "../permissions/mod.ts";
 import type { Broker, CallScope, Principal } from "./broker.ts";
+import { depthOfJson } from "./json_depth.ts";
 import { type GuestLimits, RUNTIME_LIMITS } from "./limits.ts";
 import {
   type CreateOrder,
@@ -96,6 +97,7 @@ export class GuestIsolate {
   #id = 0;
   #nextRun = 1;
   #opsInFlight = 0;
+  #opBytesInFlight = 0;
   #end: SallyportError | null = null;
   #settling: NodeJS.Timeout | undefined;
   /** What the evaluation began may be awaited by any later call, so it ends with the isolate. */
@@ -243,9 +245,15 @@ export class GuestIsolate {
     if (++run.ops > RUNTIME_LIMITS.opsPerCallMax || this.#opsInFlight >= 2 * RUNTIME_LIMITS.opsInFlightMax) {
       return this.#finish(breachError(this.#principal, "ops"), run.id);
     }
+    const bytes = Buffer.byteLength(text);
+    if (this.#opBytesInFlight + bytes > RUNTIME_LIMITS.opBytesInFlightMax) {
+      return this.#finish(breachError(this.#principal, "bytes"), run.id);
+    }
+    this.#opBytesInFlight += bytes;
     // An answer can be large, so the worker is watched until the last one is sent, even if no call waits for it.
     if (this.#opsInFlight++ === 0) this.#worker.retain();
     const envelope = await this.#broker.dispatch({ principal: this.#principal, scope: run.scope, op, text });
+    this.#opBytesInFlight -= bytes;
     this.#reply(op, envelope);
     if (--this.#opsInFlight === 0) this.#worker.release();
   }
@@ -407,6 +415,11 @@ function readAnswer(text: string): GuestAnswer {
   if (text.startsWith(ANSWER_HEAD) && text.endsWith("}")) {
     return { ok: true, text: text.slice(ANSWER_HEAD.length, -1) };
   }
+  if (
+    bytes > RUNTIME_LIMITS.errorAnswerBytesMax || depthOfJson(text) > RUNTIME_LIMITS.errorAnswerDepthMax
+  ) {
+    return invalid("what it says of its failure is larger or deeper than it may be");
+  }
   let error: unknown;
   try {
     error = (JSON.parse(text) as { error?: unknown }).error;
@@ -461,11 +474,23 @@ function memoryError({ title }: Principal, memoryMb: number): LimitError {
   );
 }
 
+/** What a call may ask for too much of, by the platform's word for it or by ours. */
+const BREACHES: Readonly<Record<string, { readonly bound: number; readonly text: string }>> & {
+  readonly ops: { readonly bound: number; readonly text: string };
+} = {
+  ops: { bound: RUNTIME_LIMITS.opsPerCallMax, text: "operations" },
+  timers: { bound: RUNTIME_LIMITS.timersMax, text: "timers" },
+  bytes: {
+    bound: RUNTIME_LIMITS.opBytesInFlightMax,
+    text: "bytes in operations that are under way (opBytesInFlightMax)",
+  },
+};
+
 function breachError({ title }: Principal, what: string): LimitError {
-  const bound = what === "timers" ? RUNTIME_LIMITS.timersMax : RUNTIME_LIMITS.opsPerCallMax;
+  const { bound, text } = BREACHES[what] ?? BREACHES.ops;
   return new LimitError(
     "ERR_LIMIT_OPS",
-    `${title} asked for more than ${bound} ${what === "timers" ? "timers" : "operations"} and was stopped`,
+    `${title} asked for more than ${bound} ${text} and was stopped`,
     { details: { what, bound } },
   );
 }

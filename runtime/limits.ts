@@ -13,6 +13,9 @@ export interface GuestLimits {
 /** The defaults of the library; the command line lowers `wallMs`. */
 export const GUEST_LIMITS: GuestLimits = Object.freeze({ memoryMb: 64, cpuMs: 60_000, wallMs: 300_000 });
 
+/** The least heap that the engine makes an isolate with. */
+export const MEMORY_MB_MIN = 8;
+
 /** The greatest values that a policy may grant. */
 export const GUEST_LIMITS_MAX: GuestLimits = Object.freeze({
   memoryMb: 4_096,
@@ -75,8 +78,16 @@ export interface RuntimeLimits {
   readonly resultBytesMax: number;
   /** Brackets open at once in a result. */
   readonly resultDepthMax: number;
+  /** What a call answers when it fails, as JSON text. */
+  readonly errorAnswerBytesMax: number;
+  /** Brackets open at once in such an answer. */
+  readonly errorAnswerDepthMax: number;
   /** One op's arguments, as JSON text. */
   readonly opBytesMax: number;
+  /** Brackets open at once in one op's arguments. */
+  readonly opDepthMax: number;
+  /** Arguments of one isolate's ops that have not been answered; above it the call ends. */
+  readonly opBytesInFlightMax: number;
   /** The answer to one op, as JSON text; escapes can make it larger than what was read. */
   readonly opAnswerBytesMax: number;
   /** Ops of one isolate that have not been answered; the guest's `op()` itself rejects above it. */
@@ -147,6 +158,8 @@ export interface RuntimeLimits {
   readonly workerCloseMs: number;
   /** Frames of one guest's stack that are reported. */
   readonly stackFramesMax: number;
+  /** Mappings of a bundle that are read to tell where a guest's stack leads, as text. */
+  readonly stackMapBytesMax: number;
   /** One frame of a guest's stack, and any other text of a guest's error. */
   readonly errorTextBytesMax: number;
   /** Denials that one call remembers in order to tell its caller. */
@@ -160,7 +173,11 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   inputBytesMax: 8 * 1_048_576,
   resultBytesMax: 8 * 1_048_576,
   resultDepthMax: 512,
+  errorAnswerBytesMax: 512 * 1_024,
+  errorAnswerDepthMax: 16,
   opBytesMax: 8 * 1_048_576,
+  opDepthMax: 64,
+  opBytesInFlightMax: 64 * 1_048_576,
   opAnswerBytesMax: 24 * 1_048_576,
   opsInFlightMax: 1_024,
   opsPerCallMax: 50_000,
@@ -196,6 +213,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   disposeMs: 500,
   workerCloseMs: 1_000,
   stackFramesMax: 50,
+  stackMapBytesMax: 2 * 1_048_576,
   errorTextBytesMax: 1_024,
   denialsPerCallMax: 256,
   auditValueBytesMax: 1_024,

@@ -24,10 +24,12 @@ export {
   newDenialPrefix,
   type RunOptions,
 } from "./guest_isolate.ts";
+export { depthOfJson } from "./json_depth.ts";
 export {
   GUEST_LIMITS,
   GUEST_LIMITS_MAX,
   type GuestLimits,
+  MEMORY_MB_MIN,
   NET_LIMITS,
   type NetLimits,
   RUNTIME_LIMITS,
@@ -58,7 +60,7 @@ export {
   type StoragePowers,
   type WriteOptions,
 } from "./powers.ts";
-export { diskFiles } from "./powers/files.ts";
+export { diskFiles, type DiskOptions } from "./powers/files.ts";
 export type { Dial } from "./powers/connect.ts";
 export { type NetOptions, pinnedNet, type Resolver } from "./powers/net.ts";
 export {

@@ -29,6 +29,8 @@ export interface OpTools {
   readonly bundle: BundleFiles | null;
   /** Ends when the call ends. */
   readonly signal: AbortSignal;
+  /** Whose turn it uses where plugins share places: the lineage, or what comes closest to it. */
+  readonly lane: string;
   /** Works under a signal that ends with the call, or when an op of the same guest cancels this key. */
   cancellable<Value>(key: number, work: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
   /** Ends what the same guest has under way under this key, if anything. */

@@ -22,8 +22,10 @@ export interface PathTarget {
   readonly path: string;
   /** What decides. */
   readonly authority: PathAuthority;
-  /** Ends the wait for a turn. */
+  /** Ends the wait for a turn, and work on a tree. */
   readonly signal: AbortSignal;
+  /** Whose turn it uses; lanes take turns. */
+  readonly lane: string;
   /** Leaves a link in the last place unfollowed. */
   readonly keepLast?: boolean;
 }
@@ -97,7 +99,10 @@ export interface NetPowers {
   /** Bounds of one request. */
   readonly limits: NetLimits;
   /** All addresses of the host of `METHOD URL`; asks once. An address is its own. */
-  resolve(request: CheckedValue, signal: AbortSignal): Promise<readonly string[]>;
+  resolve(
+    request: CheckedValue,
+    wait: { readonly signal: AbortSignal; readonly lane: string },
+  ): Promise<readonly string[]>;
   /**
    * Sends `METHOD URL` over a connection of its own to one of the addresses, and follows nothing. Throws a PowerError of
    * the name `TypeError` when the network fails or a bound is passed.
@@ -111,6 +116,8 @@ export interface NetPowers {
       readonly wantsBody: (head: HttpHead) => boolean;
       /** Ends it. */
       readonly signal: AbortSignal;
+      /** Whose turn it uses; lanes take turns. */
+      readonly lane: string;
     },
   ): Promise<HttpAnswer>;
 }

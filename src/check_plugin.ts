@@ -1,5 +1,5 @@
 /** What `check` tells: the gate for a plugin's own CI. Nothing of the plugin runs. */
-import { describeRequest, graveOf, type RequestLine } from "../permissions/mod.ts";
+import { describeRequest, graveOf, type PathContext, type RequestLine } from "../permissions/mod.ts";
 import type { Bundler } from "./bundler/mod.ts";
 import type { LoadedPlugin } from "./plugin.ts";
 import { SURFACES } from "./surfaces/mod.ts";
@@ -27,12 +27,13 @@ export interface PluginCheck {
   readonly problems: readonly string[];
 }
 
-/** Checks a pinned plugin. Throws BundleError for a target that cannot be bundled. */
+/** Checks a pinned plugin; `context` is where its paths start. Throws BundleError for a target that cannot be bundled. */
 export async function checkPlugin(
   plugin: LoadedPlugin,
   fingerprint: Fingerprint,
   bundler: Pick<Bundler, "bundle">,
   tenant: string,
+  context: PathContext,
 ): Promise<PluginCheck> {
   const { name, manifest, source, capabilities } = plugin;
   const problems = plugin.incompatibleRange === null
@@ -48,7 +49,6 @@ export async function checkPlugin(
     });
     if (isExportMissing) problems.push(`${fullId}: "${path}" has no export "${exportName}"`);
   }
-  const context = { cwd: source.directory, bundle: source.directory, data: "/", home: "/", project: "/" };
   return {
     name,
     version: manifest.version,
@@ -58,7 +58,7 @@ export async function checkPlugin(
     capabilities: capabilities.map(({ fullId, surface }) => ({ id: fullId, surface, live: isLive(surface) })),
     permissions: describeRequest(manifest.permissions),
     grave: graveOf(manifest.permissions, context).map(({ kind, entry }) =>
-      entry === true ? kind : `${kind} ${entry}`
+      `${kind} ${entry === true ? "everything" : entry}`
     ),
     problems,
   };

@@ -36,8 +36,10 @@ export function grantPlugin(
   data: string,
 ): GrantedPlugin {
   const context = contextOf(plugin.source.directory, policy, data);
-  const manifest = withRealPaths(layerOf("manifest", plugin.manifest.permissions, context));
-  const record = grants === undefined ? [] : [withRealPaths(layerOf("record", grants, context))];
+  const manifest = withRealPaths(layerOf("manifest", plugin.manifest.permissions, context), context.bundle);
+  const record = grants === undefined
+    ? []
+    : [withRealPaths(layerOf("record", grants, context), context.bundle)];
   const line = [flags, narrowing].flatMap((stated) =>
     stated === undefined ? [] : [narrowingLayer(stated.permissions, { ...context, cwd: stated.cwd })]
   );

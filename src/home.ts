@@ -13,6 +13,8 @@ export interface Home {
   readonly auditKey: string;
   /** Plugins' own writable folders. */
   readonly data: string;
+  /** The same, for what ends with its host. */
+  readonly temporary: string;
   /** Plugins' keys and values, a file for each tenant. */
   readonly storage: string;
 }
@@ -64,6 +66,7 @@ function homeAt(root: string): Home {
     audit: join(root, "audit"),
     auditKey: join(root, "audit.key"),
     data: join(root, "data"),
+    temporary: join(root, "temporary"),
     storage: join(root, "storage"),
   };
 }
@@ -87,6 +90,7 @@ export function realAncestor(path: string): string {
   }
 }
 
-function isInside(path: string, folder: string): boolean {
+/** Whether a path is a folder or lies below it; both absolute. */
+export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === sep ? folder : folder + sep);
 }

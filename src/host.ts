@@ -34,6 +34,9 @@ export interface HostOptions {
   readonly audit?: (tenant: string) => AuditSink;
 }
 
+/** Majors of Node that the isolate engine has a binary for. */
+const NODE_MAJORS: readonly string[] = ["24", "26"];
+
 interface Opened {
   readonly tenant: Tenant;
   readonly spaces: OwnSpaces;
@@ -116,6 +119,7 @@ export class Host {
     }
     const audit = this.#openAudit(id);
     const spaces = openOwnSpaces({
+      temporaryRoot: this.#home.temporary,
       dataRoot: join(this.#home.data, id),
       storageFile: join(this.#home.storage, `${id}.sqlite`),
       storageBytesMax: options.policy?.storageBytesMax ?? RUNTIME_LIMITS.storageBytesPerTenantMax,
@@ -123,7 +127,11 @@ export class Host {
     const broker = new Broker({
       ops: ENDOWMENTS.flatMap(({ ops }) => ops),
       audit,
-      powers: { files: diskFiles(), net: pinnedNet(), storage: spaces.storage },
+      powers: {
+        files: diskFiles({ unlinked: [this.#home.data, this.#home.temporary] }),
+        net: pinnedNet(),
+        storage: spaces.storage,
+      },
       sealed: () => this.#sealed(),
     });
     const bundler = rememberingBundler(this.#bundler);
@@ -159,14 +167,15 @@ export class Host {
     const tenants = [...this.#tenants.values()].map(({ tenant }) => tenant.close());
     await Promise.all([...tenants, this.#pool.close(), this.#bundler.close()]);
     for (const { audit, spaces } of this.#tenants.values()) {
-      spaces.close();
+      await spaces.close();
       audit.close();
     }
   }
 }
 
 /**
- * Makes a host. Throws HostError `ERR_CONFINEMENT` when workers cannot be confined as strongly as is asked.
+ * Makes a host. Throws HostError `ERR_CONFINEMENT` when workers cannot be confined as strongly as is asked, `ERR_ENGINE` on a
+ * Node that the isolate engine has no binary for.
  *
  * @example
  * ```ts
@@ -175,6 +184,7 @@ export class Host {
  * ```
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
+  refuseOtherNode(process.versions.node);
   const plan = planConfinement(options.confinement ?? "strong");
   const home = options.home === undefined
     ? findHome({ userHome: homedir(), cwd: process.cwd() })
@@ -183,4 +193,13 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
     ((tenant: string) =>
       jsonlAudit({ directory: home.audit, tenant, keyFile: home.auditKey, now: () => Date.now() }));
   return new Host(plan, home, openAudit);
+}
+
+function refuseOtherNode(version: string): void {
+  if (NODE_MAJORS.includes(version.split(".")[0]!)) return;
+  throw new HostError(
+    "ERR_ENGINE",
+    `Cannot start a host on Node ${version}: the isolate engine needs Node 24 or 26. Run your program with \`npx node\`, which Sallyport installed`,
+    { details: { node: version } },
+  );
 }

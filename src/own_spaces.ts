@@ -3,8 +3,8 @@
  * lasts: a lineage of a trust record or of a script does, one that was made up for a single process does not.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
+import { rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnSpace, StoragePowers } from "../runtime/mod.ts";
 import { realAncestor } from "./home.ts";
@@ -19,13 +19,15 @@ export interface OwnSpaces {
   /** The storages of all lineages. */
   readonly storage: StoragePowers;
   /** Closes what lasts, and removes what does not. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Where the lasting spaces of one tenant are. */
 export interface OwnSpacesOptions {
   /** Folder of the data folders. */
   readonly dataRoot: string;
+  /** Folder of the data folders that end with the host. */
+  readonly temporaryRoot: string;
   /** File of the storages. */
   readonly storageFile: string;
   /** The most that the file may grow to. */
@@ -45,10 +47,13 @@ export function scriptLineage(realPath: string): string {
 }
 
 /** Makes nothing on the disk before a plugin does. */
-export function openOwnSpaces({ dataRoot, storageFile, storageBytesMax }: OwnSpacesOptions): OwnSpaces {
+export function openOwnSpaces(
+  { dataRoot, temporaryRoot, storageFile, storageBytesMax }: OwnSpacesOptions,
+): OwnSpaces {
   // Without links, since a grant of `$data` is compared with the place that was really reached.
   const lasting = realAncestor(dataRoot);
-  const passing = join(realAncestor(tmpdir()), `sallyport-${randomBytes(16).toString("hex")}`);
+  // Beside the lasting ones: what is passing is no less out of the reach of other plugins and tenants (T03).
+  const passing = join(realAncestor(temporaryRoot), randomBytes(16).toString("hex"));
   const onDisk = sqliteStorage({ file: storageFile, bytesMax: storageBytesMax });
   const inMemory = sqliteStorage({ file: null, bytesMax: storageBytesMax });
   const storeOf = (lineage: string): StoragePowers => lineage.startsWith(TEMPORARY) ? inMemory : onDisk;
@@ -66,10 +71,12 @@ export function openOwnSpaces({ dataRoot, storageFile, storageBytesMax }: OwnSpa
       delete: (lineage, key) => storeOf(lineage).delete(lineage, key),
       list: (lineage, prefix) => storeOf(lineage).list(lineage, prefix),
     },
-    close() {
+    async close() {
       onDisk.close();
       inMemory.close();
-      rmSync(passing, { recursive: true, force: true });
+      // Asynchronous, since a plugin may have left more than a moment's work, and the host has others to serve.
+      await rm(passing, { recursive: true, force: true });
+      await rmdir(temporaryRoot).catch(() => {}); // the last one turns off the light
     },
   };
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { CapabilityError, CollisionError, TrustError } from "../permissions/mod.ts";
 import { isLive } from "./check_plugin.ts";
 import type { LoadedPlugin } from "./plugin.ts";
+import { quoteArgument } from "./quote.ts";
 import type { Capability } from "./surfaces/mod.ts";
 import type { Approval, Standing } from "./trust/mod.ts";
 
@@ -23,7 +24,7 @@ export function approvalOf(plugin: LoadedPlugin, standing: Standing): Approval {
     if (standing.changed.length > 0) throw changedError(plugin, standing.changed);
     throw new TrustError(
       "ERR_TRUST_CHANGED",
-      `Cannot run plugin "${plugin.name}": ${standing.reason}. Look at it again, and trust it anew`,
+      `Cannot run plugin "${plugin.name}": ${standing.reason}. ${lookAgain(plugin.source.directory)}`,
       { details: { ...details, changed: [] } },
     );
   }
@@ -105,9 +106,15 @@ export function notExposed(plugin: LoadedPlugin, { fullId }: Capability): Capabi
 export function changedError(plugin: LoadedPlugin, changed: readonly string[]): TrustError {
   return new TrustError(
     "ERR_TRUST_CHANGED",
-    `Cannot run plugin "${plugin.name}": its files changed since it was trusted (${
-      changed.join(", ")
-    }). Look at it again, and trust it anew`,
+    `Cannot run plugin "${plugin.name}": its files changed since it was trusted (${changed.join(", ")}). ${
+      lookAgain(plugin.source.directory)
+    }`,
     { details: { plugin: plugin.name, changed } },
   );
+}
+
+/** What to do about a plugin that is not what was trusted. */
+export function lookAgain(directory: string): string {
+  const where = quoteArgument(directory);
+  return `See it with \`sallyport check ${where}\`; if you agree, \`sallyport trust ${where}\``;
 }

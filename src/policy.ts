@@ -1,6 +1,6 @@
 /** A tenant's policy: the ceiling of what its plugins may be granted, and what their names for the world mean. */
 import type { PermissionRequest } from "../permissions/mod.ts";
-import { GUEST_LIMITS, GUEST_LIMITS_MAX, type GuestLimits } from "../runtime/mod.ts";
+import { GUEST_LIMITS, GUEST_LIMITS_MAX, type GuestLimits, MEMORY_MB_MIN } from "../runtime/mod.ts";
 import type { LimitRequest } from "./manifest/mod.ts";
 
 /** The ceiling. Nothing is ambient: what is not said here does not exist for the tenant (T09). */
@@ -19,11 +19,15 @@ export interface TenantPolicy {
   readonly project?: string;
 }
 
-/** What one call may use: what the manifest asks, else the default, but never more than the policy's ceiling. */
+/** What one call may use: what the manifest asks, else the default, but never more than the policy's ceiling, nor less than an isolate needs. */
 export function limitsOf(asked: LimitRequest, policy: TenantPolicy): GuestLimits {
   const limit = (name: keyof GuestLimits): number => {
     const ceiling = Math.min(policy.limits?.[name] ?? GUEST_LIMITS[name], GUEST_LIMITS_MAX[name]);
     return Math.min(asked[name] ?? GUEST_LIMITS[name], ceiling);
   };
-  return { memoryMb: limit("memoryMb"), cpuMs: limit("cpuMs"), wallMs: limit("wallMs") };
+  return {
+    memoryMb: Math.max(limit("memoryMb"), MEMORY_MB_MIN),
+    cpuMs: limit("cpuMs"),
+    wallMs: limit("wallMs"),
+  };
 }

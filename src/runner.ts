@@ -20,6 +20,7 @@ import {
   type Broker,
   type BundleFiles,
   type Denial,
+  depthOfJson,
   failureToError,
   type GuestAnswer,
   guestConfig,
@@ -37,9 +38,8 @@ import { writeEvent } from "./audit/write_event.ts";
 import type { Bundler, BundleTarget, TargetBundle } from "./bundler/mod.ts";
 import { display } from "./display.ts";
 import { environmentRules } from "./environment.ts";
-import { shownStack } from "./frames.ts";
+import { entriesOf, type FindEntry, shownStack } from "./frames.ts";
 import type { PluginSource } from "./source.ts";
-import { depthOfJson } from "./json_depth.ts";
 
 /** One target with all that decides how it runs. */
 export interface Unit {
@@ -105,6 +105,8 @@ interface Active {
   readonly isolate: GuestIsolate;
   readonly bundle: TargetBundle;
   readonly principal: Principal;
+  /** Finds places in the bundle; its map is read once for all errors of the isolate. */
+  readonly find: FindEntry;
 }
 
 /** The running targets of one tenant. */
@@ -237,8 +239,9 @@ export class Runner {
       const filename = `plugin:${unit.plugin}/${unit.target.path}`;
       const isScript = unit.target.export === null;
       const answer = await isolate.load(bundle.code, { filename, config, isScript }, run);
-      refuseFailedLoad(unit, { isolate, bundle, principal }, answer, run.denials);
-      return { isolate, bundle, principal };
+      const active: Active = { isolate, bundle, principal, find: entriesOf(bundle.map) };
+      refuseFailedLoad(unit, active, answer, run.denials);
+      return active;
     } catch (error) {
       isolate.dispose();
       throw error;
@@ -350,7 +353,7 @@ function errorOf(
   const stack = shownStack(failure.stack, {
     plugin: unit.plugin,
     path: unit.target.path,
-    map: active.bundle.map,
+    find: active.find,
   });
   return failureToError(shown, denials, { title: unit.title, plugin: unit.plugin, stack });
 }

@@ -11,6 +11,7 @@ const ANNOTATIONS = new Set(["type", "title", "description", "$comment", "$schem
  * `ERR_CAPABILITY_INPUT_INVALID` before the call, GuestError `ERR_RESULT_INVALID` after it.
  */
 export async function callWithSchemas(
+  plugin: string,
   capability: Capability,
   input: unknown,
   validator: Pick<Validator, "issues">,
@@ -18,7 +19,7 @@ export async function callWithSchemas(
 ): Promise<unknown> {
   const { input: given, output } = capability.raw as { input?: object; output?: object }; // as its surface validated it
   const wrong = isObject(input)
-    ? await issuesOf(given, input, validator)
+    ? await issuesOf(plugin, given, input, validator)
     : [{ at: "#", message: "it is not an object" }];
   if (wrong.length > 0) {
     throw new CapabilityError(
@@ -28,7 +29,7 @@ export async function callWithSchemas(
     );
   }
   const value = await call();
-  const bad = await issuesOf(output, value, validator);
+  const bad = await issuesOf(plugin, output, value, validator);
   if (bad.length === 0) return value;
   throw new GuestError(
     "ERR_RESULT_INVALID",
@@ -39,6 +40,7 @@ export async function callWithSchemas(
 
 /** `{type: object}` is decided here; everything else is decided where a schema can do no harm. */
 async function issuesOf(
+  plugin: string,
   schema: object | undefined,
   value: unknown,
   validator: Pick<Validator, "issues">,
@@ -46,7 +48,7 @@ async function issuesOf(
   if (schema === undefined) return [];
   const isPlain = Object.keys(schema).every((key) => ANNOTATIONS.has(key)) && "type" in schema &&
     schema.type === "object";
-  if (!isPlain) return await validator.issues(schema, value);
+  if (!isPlain) return await validator.issues(plugin, schema, value);
   return isObject(value) ? [] : [{ at: "#", message: "it is not an object" }];
 }
 

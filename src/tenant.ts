@@ -30,6 +30,7 @@ import { type OwnSpaces, temporaryLineage } from "./own_spaces.ts";
 import {
   approvalOf,
   changedError,
+  lookAgain,
   notExposed,
   type PluginState,
   refuseNotLive,
@@ -223,11 +224,13 @@ export class Tenant {
    */
   async trust(name: string, options: TrustOptions): Promise<void> {
     const review = await this.review(name);
-    const found = review.fingerprint.hash;
+    const { directory, fingerprint: { hash: found } } = review;
     if (found !== options.fingerprint) {
       throw new TrustError(
         "ERR_TRUST_CHANGED",
-        `Cannot trust plugin "${name}": its fingerprint is ${found}, not ${options.fingerprint}. Look at it again, and approve what is there now`,
+        `Cannot trust plugin "${name}": its fingerprint is ${found}, not ${options.fingerprint}. ${
+          lookAgain(directory)
+        }`,
         { details: { plugin: name, found, approved: options.fingerprint } },
       );
     }
@@ -273,7 +276,8 @@ export class Tenant {
   /** Looks at a plugin as its author's gate does; runs nothing. Throws what `fingerprint` throws. */
   async check(name: string): Promise<PluginCheck> {
     const plugin = await this.#plugin(name);
-    return await checkPlugin(plugin, await this.#pin(plugin), this.#parts.bundler, this.id);
+    const context = this.#contextOf(plugin, newLineage());
+    return await checkPlugin(plugin, await this.#pin(plugin), this.#parts.bundler, this.id, context);
   }
 
   /** What is known of one plugin without running it. Throws CapabilityError when there is none of that name. */
@@ -310,7 +314,13 @@ export class Tenant {
     if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
     const unit = this.#unit(granted, capability, approval);
     const { validator, runner } = this.#parts;
-    return await callWithSchemas(capability, input, validator, () => runner.call(unit, input, options));
+    return await callWithSchemas(
+      plugin.name,
+      capability,
+      input,
+      validator,
+      () => runner.call(unit, input, options),
+    );
   }
 
   /** Directories that no grant reaches, since they are plugins'. */

@@ -104,13 +104,14 @@ async function exchange(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const { net } = tools.powers;
-  const found = await net.resolve(checked, signal);
+  const found = await net.resolve(checked, { signal, lane: tools.lane });
   if (found.length === 0) throw fetchFailed("the name has no address");
   // One that is refused refuses the request: which of several is used is not the guest's choice, nor its name server's.
   const addresses = found.map((address) => tools.authorizeAddress(checked, address));
   return await net.send(checked, addresses, { headers, body }, {
     wantsBody: (head) => redirect === "manual" || !isRedirect(head),
     signal,
+    lane: tools.lane,
   });
 }
 

@@ -78,6 +78,7 @@ export function targetOf(path: string, tools: OpTools, ...kinds: [string, ...str
       sealed: tools.sealed,
     },
     signal: tools.signal,
+    lane: tools.lane,
   };
 }
 

@@ -35,10 +35,10 @@ interface Mount extends Location {
   readonly point: string;
 }
 
-/** A finder with its own short memory. */
-export function findAliases(): Aliases {
+/** A finder with its own short memory. `unlinked` are folders in which only guests write, who cannot make a hard link. */
+export function findAliases(unlinked: readonly string[] = []): Aliases {
   const places = remembered(knownPlaces);
-  const links = remembered(multiplyLinkedFiles);
+  const links = remembered((sealed) => multiplyLinkedFiles(sealed, new Set(unlinked)));
   return {
     async ofPlace(parent, path, sealed) {
       if (sealed.length === 0) return [];
@@ -103,7 +103,10 @@ async function knownPlaces(
 }
 
 /** Files below the sealed roots that have several names, by what they are. */
-async function multiplyLinkedFiles(sealed: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function multiplyLinkedFiles(
+  sealed: readonly string[],
+  unlinked: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   const waiting = [...sealed];
   let seen = 0;
@@ -115,7 +118,7 @@ async function multiplyLinkedFiles(sealed: readonly string[]): Promise<ReadonlyM
       const path = join(folder, entry.name);
       // Package managers link the files of packages all over a disk, and nobody keeps a secret there.
       if (entry.isDirectory()) {
-        if (entry.name !== "node_modules") waiting.push(path);
+        if (entry.name !== "node_modules" && !unlinked.has(path)) waiting.push(path);
         continue;
       }
       const facts = await lstat(path, { bigint: true }).catch(() => null);

@@ -10,24 +10,31 @@ import { makeDirectory, remove, rename, writeFile } from "./files_write.ts";
 import { type Entry, hold, openEntry, openRegular } from "./hold.ts";
 import { Slots } from "./slots.ts";
 
+/** What is known of the disk beforehand. */
+export interface DiskOptions {
+  /** Absolute sealed folders in which no file has other names, since only guests write there. */
+  readonly unlinked?: readonly string[];
+}
+
 /** File powers over the real disk. Every failure is a PowerError or, from the authority, a NotCapableError. */
-export function diskFiles(): FilePowers {
+export function diskFiles({ unlinked = [] }: DiskOptions = {}): FilePowers {
   // A few slow files must not hold every thread of the host.
   const turns = new Slots(RUNTIME_LIMITS.fileOpsInFlightMax);
-  const aliases = findAliases();
+  const aliases = findAliases(unlinked);
   return {
     readFile: (target, bytesMax) =>
-      turns.take(target.signal, () => onEntry(target, aliases, readWhole(bytesMax))),
+      turns.take(target.lane, target.signal, () => onEntry(target, aliases, readWhole(bytesMax))),
     stat: (target) =>
-      turns.take(target.signal, () => onEntry(target, aliases, (entry) => factsOf(entry.facts))),
+      turns.take(target.lane, target.signal, () => onEntry(target, aliases, (entry) => factsOf(entry.facts))),
     readDir: (target, entriesMax) =>
-      turns.take(target.signal, () => onEntry(target, aliases, readEntries(entriesMax))),
+      turns.take(target.lane, target.signal, () => onEntry(target, aliases, readEntries(entriesMax))),
     writeFile: (target, bytes, options) =>
-      turns.take(target.signal, () => writeFile(target, aliases, bytes, options)),
+      turns.take(target.lane, target.signal, () => writeFile(target, aliases, bytes, options)),
     makeDirectory: (target, isRecursive) =>
-      turns.take(target.signal, () => makeDirectory(target, aliases, isRecursive)),
-    remove: (target, isRecursive) => turns.take(target.signal, () => remove(target, aliases, isRecursive)),
-    rename: (from, to) => turns.take(from.signal, () => rename(from, to, aliases)),
+      turns.take(target.lane, target.signal, () => makeDirectory(target, aliases, isRecursive)),
+    remove: (target, isRecursive) =>
+      turns.take(target.lane, target.signal, () => remove(target, aliases, isRecursive)),
+    rename: (from, to) => turns.take(from.lane, from.signal, () => rename(from, to, aliases)),
   };
 }
 

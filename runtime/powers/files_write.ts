@@ -103,9 +103,9 @@ export async function remove(target: PathTarget, aliases: Aliases, isRecursive: 
   await using held = await hold({ ...target, keepLast: true }, aliases);
   const place: Place = { holder: held, name: held.name, path: held.checked.path };
   // All of it is looked at first, so that a refusal leaves everything as it was.
-  if (isRecursive) await visit(place, target.authority, aliases, { left: RUNTIME_LIMITS.treeEntriesMax });
+  if (isRecursive) await visit(place, target, aliases, { left: RUNTIME_LIMITS.treeEntriesMax });
   if (!isRecursive) return await removeEntry(place);
-  await visit(place, target.authority, aliases, { left: RUNTIME_LIMITS.treeEntriesMax }, removeEntry);
+  await visit(place, target, aliases, { left: RUNTIME_LIMITS.treeEntriesMax }, removeEntry);
 }
 
 /** Moves a file, a link itself, or a directory in which nothing is denied or sealed. */
@@ -113,7 +113,7 @@ export async function rename(from: PathTarget, to: PathTarget, aliases: Aliases)
   await using source = await hold({ ...from, keepLast: true }, aliases);
   await using goal = await hold({ ...to, keepLast: true }, aliases);
   const place: Place = { holder: source, name: source.name, path: source.checked.path };
-  await visit(place, from.authority, aliases, { left: RUNTIME_LIMITS.treeEntriesMax });
+  await visit(place, from, aliases, { left: RUNTIME_LIMITS.treeEntriesMax });
   await renameEntry(source.at(source.name), goal.at(goal.name)).catch(rethrow);
 }
 
@@ -123,10 +123,12 @@ interface Place {
   readonly path: string;
 }
 
+type TreeRoot = Pick<PathTarget, "authority" | "signal">;
+
 /** Goes through a tree, children first, without following a link; every entry must be granted by itself. */
 async function visit(
   place: Place,
-  authority: PathAuthority,
+  root: TreeRoot,
   aliases: Aliases,
   budget: { left: number },
   act: (place: Place) => Promise<void> = () => Promise.resolve(),
@@ -135,15 +137,17 @@ async function visit(
   if (--budget.left < 0 || depth > RUNTIME_LIMITS.treeDepthMax) {
     throw new PowerError("InvalidData", "ERR_LIMIT_SIZE", "The tree is larger than one operation may change");
   }
+  const { authority, signal } = root;
+  if (signal.aborted) throw new PowerError("Interrupted", "ERR_CALL_ENDED", "The call has ended");
   // Only a refusal is written down: the tree as a whole has its line already.
   if (!authority.wouldGrant(place.path)) authority.authorize(place.path);
-  await visitChildren(place, authority, aliases, budget, act, depth);
+  await visitChildren(place, root, aliases, budget, act, depth);
   await act(place);
 }
 
 async function visitChildren(
   { holder, name, path }: Place,
-  authority: PathAuthority,
+  root: TreeRoot,
   aliases: Aliases,
   budget: { left: number },
   act: (place: Place) => Promise<void>,
@@ -151,12 +155,14 @@ async function visitChildren(
 ): Promise<void> {
   await using entry = await openEntry(holder, name);
   if (!entry.facts.isDirectory()) return;
-  for (const alias of await aliases.ofEntry(entry.facts, authority.sealed())) authority.authorize(alias);
+  for (const alias of await aliases.ofEntry(entry.facts, root.authority.sealed())) {
+    root.authority.authorize(alias);
+  }
   const inside = { at: (child: string) => join(entry.path, child) };
   for (const child of await namesIn(entry.path, budget.left)) {
     await visit(
       { holder: inside, name: child, path: join(path, child) },
-      authority,
+      root,
       aliases,
       budget,
       act,

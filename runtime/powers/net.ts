@@ -35,19 +35,19 @@ export function pinnedNet(options: NetOptions = {}): NetPowers {
   const lookups = new Slots(limits.lookupsPerTenant);
   return {
     limits,
-    resolve: (request, signal) =>
+    resolve: (request, { signal, lane }) =>
       failingPlainly(limits, signal, () => {
         const name = parseRequest(request).url.hostname.replace(/^\[(.*)\]$/, "$1");
         if (isIP(name) !== 0) return Promise.resolve([name]);
-        return lookups.take(signal, async () => {
+        return lookups.take(lane, signal, async () => {
           const addresses = await within(limits.dnsMs, signal, resolve(name));
           return [...new Set(addresses)].slice(0, limits.addressesMax);
         });
       }),
-    send: (request, addresses, content, { wantsBody, signal }) => {
+    send: (request, addresses, content, { wantsBody, signal, lane }) => {
       refuseForeign(request, addresses);
       return failingPlainly(limits, signal, () =>
-        sockets.take(signal, async () => {
+        sockets.take(lane, signal, async () => {
           const { method, url } = parseRequest(request);
           const { connectMs } = limits;
           const socket = await connectPinned(url, addresses, { dial, connectMs, ca, signal });

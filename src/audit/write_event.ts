@@ -7,6 +7,13 @@ export function writeEvent(audit: AuditSink, event: AuditEvent): void {
   try {
     audit.write(event);
   } catch (cause) {
-    throw new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
+    throw new HostError("ERR_AUDIT_FAILED", `Cannot write the audit log${placeOf(audit, cause)}`, { cause });
   }
+}
+
+/** Where and why, for a log that has a path of its own; what the sink of an embedder says stays in the cause. */
+function placeOf(audit: AuditSink, cause: unknown): string {
+  if (audit.path === undefined) return ", so nothing was done";
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it failed";
+  return ` "${audit.path}" (${code}), so nothing was done. Make room for it, or set SALLYPORT_HOME to a directory that can be written`;
 }

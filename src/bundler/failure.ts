@@ -1,5 +1,6 @@
 /** Turns what a bundler process reports into an error that names the importing file, the specifier and the chain. */
 import { BundleError } from "../../permissions/mod.ts";
+import { display } from "../display.ts";
 import { relativeOf } from "../source.ts";
 import type { BundleLimits } from "./limits.ts";
 import type { BuildMessage } from "./protocol.ts";
@@ -80,7 +81,7 @@ function importError(session: BuildSession, issue: ImportIssue, line = ""): Bund
   const reached = chain.length > 1
     ? `. Imported by way of ${chain.map((path) => `"${path}"`).join(" → ")}`
     : "";
-  return new BundleError(code, `Cannot import "${specifier}"${place}: ${reason}${reached}`, {
+  return new BundleError(code, display(`Cannot import "${specifier}"${place}: ${reason}${reached}`), {
     details: { importer, specifier, reason, chain },
   });
 }

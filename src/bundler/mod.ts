@@ -5,5 +5,6 @@ export type { BundleMessage } from "./failure.ts";
 export { BUNDLE_LIMITS } from "./limits.ts";
 export type { BundleLimits, BundlerPoolLimits, SourceLimits } from "./limits.ts";
 export type { ImportKind } from "./resolve.ts";
+export { PACKAGE_ABSENT } from "./specifier.ts";
 export type { BundleTarget, ImportEdge } from "./session.ts";
 export type { BundleMap } from "./source_map.ts";

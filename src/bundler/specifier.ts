@@ -52,5 +52,8 @@ export function absenceOf(specifier: string): string {
   }
   if (isRelative(specifier)) return "there is no such file in the plugin";
   if (specifier.startsWith("#")) return "no package.json of the plugin maps it";
-  return "there is no such package in the plugin's own node_modules";
+  return PACKAGE_ABSENT;
 }
+
+/** Why a package was not found. */
+export const PACKAGE_ABSENT = "there is no such package in the plugin's own node_modules";

@@ -1,10 +1,11 @@
 /** `check`: the gate for a plugin's own CI, and the first look of whoever thinks of running it. */
-import { resolve } from "node:path";
-import { ManifestError } from "../../permissions/mod.ts";
+import { BundleError, ManifestError } from "../../permissions/mod.ts";
+import { PACKAGE_ABSENT } from "../bundler/mod.ts";
 import { display } from "../display.ts";
 import type { PluginCheck } from "../check_plugin.ts";
 import type { CliCommand } from "./command.ts";
-import { LOCAL, localHost } from "./local.ts";
+import { localHost } from "./local.ts";
+import { openPlugin } from "./target.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The verb. */
@@ -13,14 +14,16 @@ export const check: CliCommand = {
   configure(command) {
     command
       .description("Checks a plugin and prints its fingerprint; runs none of its code")
-      .argument("[directory]", "the plugin's directory", ".")
+      .argument("[what]", "a plugin's directory or name", ".")
       .addHelpText("after", "\nExample:\n  sallyport check ./web-research");
   },
-  async run(context, [directory]) {
+  async run(context, [what]) {
     await using host = await localHost(context);
-    const tenant = host.tenant(LOCAL, { plugins: [resolve(context.cwd, directory ?? ".")] });
-    const [row] = await tenant.list();
-    const found = await tenant.check(row!.name);
+    const { tenant, name } = await openPlugin(host, context, what ?? ".");
+    const { directory } = await tenant.facts(name);
+    const found = await tenant.check(name).catch((error: unknown) => {
+      throw withCure(error, directory);
+    });
     if (found.problems.length > 0) {
       throw new ManifestError(
         "ERR_MANIFEST_INVALID",
@@ -33,6 +36,20 @@ export const check: CliCommand = {
     return { value: found, print: (terminal) => print(found, terminal) };
   },
 };
+
+/** A package that is not there is often just not installed yet. */
+function withCure(error: unknown, directory: string): unknown {
+  if (!(error instanceof BundleError) || error.details.reason !== PACKAGE_ABSENT) return error;
+  const { code, message, details } = error;
+  return new BundleError(
+    code,
+    `${message}. If its package.json names it, run npm install in "${directory}"`,
+    {
+      details,
+      cause: error,
+    },
+  );
+}
 
 function print(found: PluginCheck, { out }: Terminal): void {
   out(`${found.name} ${display(found.version)}`);

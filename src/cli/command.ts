@@ -1,5 +1,6 @@
 /** What a command of the command line is. */
 import type { Command } from "commander";
+import type { NotCapableError } from "../../permissions/mod.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What a command works with. */
@@ -26,6 +27,21 @@ export interface CliCommand {
     args: readonly string[],
     flags: Readonly<Record<string, unknown>>,
   ): Promise<CommandResult>;
+}
+
+/** What a command failed with, beside refusals that its guest had met and lived with before. */
+export class CommandFailure extends Error {
+  /** For the exit code and the message. */
+  readonly error: unknown;
+  /** The refusals, without the one that is the error. */
+  readonly denials: readonly NotCapableError[];
+
+  /** Carries both. */
+  constructor(error: unknown, denials: readonly NotCapableError[]) {
+    super("the command failed", { cause: error });
+    this.error = error;
+    this.denials = denials;
+  }
 }
 
 /** What a command gives. */

@@ -58,14 +58,20 @@ capabilities:
     - name: greet
       target: tools/greet.ts:greet
       description: Greets somebody by name
-      input: { type: object }
+      input:
+        type: object
+        properties:
+          name: { type: string }
+        required: [name]
 `,
-    "tools/greet.ts": `interface Input {
-  readonly name?: string;
+    "tools/greet.ts": `import type { ToolContext } from "sallyport/plugin";
+
+interface Input {
+  readonly name: string;
 }
 
 /** Greets somebody by name. */
-export function greet({ name = "world" }: Input) {
+export function greet({ name }: Input, _context: ToolContext) {
   return { greeting: \`Hello, \${name}!\` };
 }
 `,
@@ -74,10 +80,17 @@ export function greet({ name = "world" }: Input) {
 
 function write(path: string, text: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeDirectory(dirname(path));
     writeFileSync(path, text, { flag: "wx" });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new HostError("ERR_STORE", `Cannot write "${path}": ${why}`, { cause });
   }
+}
+
+/** Folder by folder: Node's recursive way never ends where the system says that a folder of /proc is not there. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path));
+  mkdirSync(path);
 }

@@ -1,7 +1,7 @@
 /** The command line is one tenant, `local`: its policy is the person who types. */
 import { join } from "node:path";
 import { KIND_NAMES, type PermissionRequest, UsageError } from "../../permissions/mod.ts";
-import { GUEST_LIMITS_MAX } from "../../runtime/mod.ts";
+import { GUEST_LIMITS_MAX, MEMORY_MB_MIN } from "../../runtime/mod.ts";
 import { findHome, findProject } from "../home.ts";
 import { createHost, type Host } from "../host.ts";
 import { directoryLoader, type Loader } from "../loaders/mod.ts";
@@ -14,6 +14,8 @@ import type { CommandContext } from "./command.ts";
 export const LOCAL = "local";
 /** How long a command line waits for a plugin unless it is told otherwise. */
 const DEFAULT_WALL_MS = 30_000;
+/** The most memory that a plugin's manifest may ask for unless the command line says otherwise. */
+const DEFAULT_MEMORY_MB_MAX = 512;
 
 /** A host for one command; workers are confined as well as the machine can. */
 export async function localHost({ userHome, cwd, environment }: CommandContext): Promise<Host> {
@@ -42,7 +44,7 @@ export function localPolicy(context: CommandContext, limits: LimitRequest): Tena
   const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
   return {
     permissions: Object.fromEntries(KIND_NAMES.map((kind) => [kind, true])) as PermissionRequest,
-    limits: { ...GUEST_LIMITS_MAX, wallMs: DEFAULT_WALL_MS, ...limits },
+    limits: { ...GUEST_LIMITS_MAX, memoryMb: DEFAULT_MEMORY_MB_MAX, wallMs: DEFAULT_WALL_MS, ...limits },
     environment,
     home: userHome,
     project: findProject(cwd, root) ?? cwd,
@@ -55,11 +57,12 @@ export function limitFlags(flags: Readonly<Record<string, unknown>>): LimitReque
   for (const name of ["memoryMb", "wallMs"] as const) {
     if (flags[name] === undefined) continue;
     const value = Number(flags[name]);
-    if (!Number.isInteger(value) || value < 1 || value > GUEST_LIMITS_MAX[name]) {
+    const least = name === "memoryMb" ? MEMORY_MB_MIN : 1;
+    if (!Number.isInteger(value) || value < least || value > GUEST_LIMITS_MAX[name]) {
       const flag = name === "memoryMb" ? "--memory-mb" : "--wall-ms";
       throw new UsageError(
         "ERR_USAGE",
-        `Cannot use ${flag} "${String(flags[name])}": it is a whole number from 1 to ${
+        `Cannot use ${flag} "${String(flags[name])}": it is a whole number from ${least} to ${
           GUEST_LIMITS_MAX[name]
         }`,
       );

@@ -1,9 +1,17 @@
 /** The command line: a table of verbs, and one way from argv to an exit code. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command, CommanderError } from "commander";
-import { errorToJson, exitCodeOf, SallyportError, UsageError } from "../../permissions/mod.ts";
+import {
+  errorToJson,
+  exitCodeOf,
+  type NotCapableError,
+  SallyportError,
+  UsageError,
+} from "../../permissions/mod.ts";
 import { VERSION } from "../version.ts";
 import { check } from "./check.ts";
-import type { CliCommand, CommandContext } from "./command.ts";
+import { type CliCommand, type CommandContext, CommandFailure } from "./command.ts";
 import { info } from "./info.ts";
 import { init } from "./init.ts";
 import { list } from "./list.ts";
@@ -56,7 +64,8 @@ export async function runCli(argv: readonly string[], context: CommandContext): 
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
-    return reportError(error, isJson, context);
+    if (error instanceof CommandFailure) return reportError(error.error, error.denials, argv, context);
+    return reportError(error, [], argv, context);
   }
 }
 
@@ -64,17 +73,29 @@ const INSTALL_NOTE = `
 There is no install: a plugin is a directory, however it came. Put it under ~/.sallyport/plugins or a project's
 .sallyport/plugins, or name its directory.`;
 
-function reportError(error: unknown, isJson: boolean, { terminal }: CommandContext): number {
+function reportError(
+  error: unknown,
+  denials: readonly NotCapableError[],
+  argv: readonly string[],
+  { terminal, cwd }: CommandContext,
+): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0; // --help and --version
-  const known = error instanceof SallyportError ? error : usageOrUnexpected(error);
-  if (isJson) terminal.json({ schema_version: 1, ok: false, error: errorToJson(known) });
-  else if (!(error instanceof CommanderError) || error.code !== HELP_SHOWN) {
+  const known = error instanceof SallyportError ? error : usageOrUnexpected(error, argv, cwd);
+  if (argv.includes("--json")) {
+    terminal.json({
+      schema_version: 1,
+      ok: false,
+      error: errorToJson(known),
+      denials: denials.map(({ details }) => details),
+    });
+  } else if (!(error instanceof CommanderError) || error.code !== HELP_SHOWN) {
     terminal.err(`error ${known.code}: ${shownLines(known.message)}`);
     const { guestStack } = known.details;
     if (typeof guestStack === "string" && guestStack !== "") {
       terminal.err(shownLines(guestStack.split("\n").map((frame) => `    ${frame}`).join("\n")));
       terminal.err("    (as the plugin itself reports it)");
     }
+    for (const { message } of denials) terminal.guest("refused", message);
   }
   return exitCodeOf(known);
 }
@@ -82,16 +103,39 @@ function reportError(error: unknown, isJson: boolean, { terminal }: CommandConte
 /** Code of the commander for a line without a verb, which it answers with the help. */
 const HELP_SHOWN = "commander.help";
 
-function usageMessage({ code, message }: CommanderError): string {
+function usageMessage({ code, message }: CommanderError, argv: readonly string[], cwd: string): string {
   if (code === HELP_SHOWN) return "Cannot tell what to do: name a command. See `sallyport --help`";
-  const what = message.replace(/^error: /, "").replaceAll("\n", " ");
+  const swallowed = code === "commander.missingArgument" ? swallowedFile(argv, cwd) : null;
+  if (swallowed !== null) return swallowed;
+  const what = message.replace(/^error: /, "").replaceAll("\n", " ").replace(/\.+$/, "");
+  const verb = COMMANDS.find(({ name }) => name === argv.find((word) => !word.startsWith("-")));
+  const help = verb === undefined ? "sallyport --help" : `sallyport ${verb.name} --help`;
   const note = code === "commander.unknownCommand" ? INSTALL_NOTE : "";
-  return `Cannot run this: ${what}. See \`sallyport --help\`${note}`;
+  return `Cannot run this: ${what}. See \`${help}\`${note}`;
 }
 
-function usageOrUnexpected(error: unknown): SallyportError {
+/** A flag whose value may be left out takes the word behind it, which may have been meant as what to run. */
+function swallowedFile(argv: readonly string[], cwd: string): string | null {
+  const place = argv.findIndex((word, at) =>
+    /^--(?:allow|deny)-[a-z-]+$/.test(word) && isFile(argv[at + 1], cwd)
+  );
+  if (place === -1) return null;
+  const [flag, value] = argv.slice(place);
+  return `Cannot tell what to run: "${value}" was taken as the value of ${flag}. Write ${flag}=… or put the flag last`;
+}
+
+function isFile(word: string | undefined, cwd: string): boolean {
+  if (word === undefined || word.startsWith("-")) return false;
+  try {
+    return statSync(resolve(cwd, word)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function usageOrUnexpected(error: unknown, argv: readonly string[], cwd: string): SallyportError {
   if (error instanceof CommanderError) {
-    return new UsageError("ERR_USAGE", usageMessage(error));
+    return new UsageError("ERR_USAGE", usageMessage(error, argv, cwd));
   }
   const message = error instanceof Error ? error.message : String(error);
   return new SallyportError("ERR_UNEXPECTED", `Sallyport itself failed: ${message}. Please report this`, {

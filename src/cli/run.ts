@@ -17,10 +17,11 @@ import {
 import { type Denial, type GuestLine, toOperator } from "../../runtime/mod.ts";
 import { contextOf } from "../grant_plugin.ts";
 import { isArchive } from "../plugin.ts";
+import { lookAgain } from "../plugin_state.ts";
 import { findCapability } from "../registry.ts";
 import type { Host } from "../host.ts";
 import type { PluginFacts, Tenant } from "../tenant.ts";
-import type { CliCommand, CommandContext, CommandResult } from "./command.ts";
+import { type CliCommand, type CommandContext, CommandFailure, type CommandResult } from "./command.ts";
 import { readInput } from "./input.ts";
 import { limitFlags, LOCAL, localHost, localLoader, localPolicy, localStore } from "./local.ts";
 import { addPermissionFlags, flagName, permissionsOf, spellFlags } from "./permission_flags.ts";
@@ -90,7 +91,7 @@ async function runScript(
     const { hash } = await script.fingerprint();
     return { value: { fingerprint: hash }, print: (terminal) => terminal.out(hash) };
   }
-  return resultOf(await script.run(input), denials, flags);
+  return resultOf(await withDenials(denials, script.run(input)), denials, flags);
 }
 
 async function runPlugin(
@@ -110,6 +111,7 @@ async function runPlugin(
     narrowing: { permissions, cwd: context.cwd },
   });
   const plugin = await pluginOf(tenant, what, isDirectory);
+  noticeIdleFlags(plugin, permissions, context, flags);
   const id = idOf(plugin, capability);
   const grave = ungivenGrave(
     plugin,
@@ -124,12 +126,24 @@ async function runPlugin(
   } else if (await isUntrusted(tenant, plugin)) throw untrusted(plugin, what, id, grave, flags);
   else await refuseOtherRecord(tenant, plugin, flags);
   const denials: Denial[] = [];
-  const value = await tenant.call(id, input, {
+  const call = tenant.call(id, input, {
     onLine: (line) => context.terminal.guest(plugin.name, line.text),
     onDenial: (denial) => denials.push(denial),
     ...(limits.wallMs === undefined ? {} : { wallMs: limits.wallMs }),
   });
+  const value = await withDenials(denials, call);
   return resultOf(value, denials, flags);
+}
+
+/** What a call gives; its failure takes along what was refused before, which often explains it. */
+async function withDenials(denials: readonly Denial[], call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call;
+  } catch (error) {
+    const refusals = denials.map((denial) => toOperator(denial));
+    const message = error instanceof Error ? error.message : null;
+    throw new CommandFailure(error, refusals.filter((refusal) => refusal.message !== message));
+  }
 }
 
 /** For this run: no record is written, and none is asked (T17). */
@@ -147,7 +161,7 @@ async function isUntrusted(tenant: Tenant, { directory }: PluginFacts): Promise<
 
 async function refuseOtherRecord(
   tenant: Tenant,
-  { name }: PluginFacts,
+  { name, directory }: PluginFacts,
   { fingerprint }: Flags,
 ): Promise<void> {
   if (fingerprint === undefined) return;
@@ -157,7 +171,7 @@ async function refuseOtherRecord(
     "ERR_TRUST_CHANGED",
     `Cannot run plugin "${name}": the fingerprint that is trusted is ${record.fingerprint}, not ${
       String(fingerprint)
-    }. Look at it again`,
+    }. ${lookAgain(directory)}`,
     { details: { plugin: name, found: record.fingerprint, asked: String(fingerprint) } },
   );
 }
@@ -306,6 +320,21 @@ function tooGrave(plugin: PluginFacts, grave: readonly string[]): SallyportError
       },
     },
   );
+}
+
+/** Flags narrow what a plugin asks for: to allow what it does not ask for changes nothing. */
+function noticeIdleFlags(
+  { name, manifest }: PluginFacts,
+  permissions: ReturnType<typeof permissionsOf>,
+  { terminal }: CommandContext,
+  flags: Flags,
+): void {
+  if (flags.json === true) return;
+  const asked = describeRequest(manifest.permissions).filter(({ effect }) => effect === "allow");
+  for (const kind of KIND_NAMES) {
+    if (permissions[kind]?.allow === undefined || asked.some((line) => line.kind === kind)) continue;
+    terminal.err(`sallyport: --allow-${flagName(kind)} does nothing: "${name}" does not ask for ${kind}`);
+  }
 }
 
 /** Nothing was trusted for good, so there is nobody to keep things for (T17). */

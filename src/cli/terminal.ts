@@ -23,7 +23,7 @@ export function processTerminal(): Terminal {
   return {
     out: (line) => void stdout.write(line + "\n"),
     err: (line) => void stderr.write(line + "\n"),
-    json: (value) => void stdout.write(JSON.stringify(value, null, stdout.isTTY ? 2 : undefined) + "\n"),
+    json: (value) => void stdout.write(plainJson(value, stdout.isTTY) + "\n"),
     result: (text, isRaw) => void stdout.write((stdout.isTTY && !isRaw ? shownLines(text) : text) + "\n"),
     guest(prefix, text) {
       const stream = prefix === null ? stdout : stderr;
@@ -39,6 +39,20 @@ export function processTerminal(): Terminal {
 /** Whoever reads may stop reading, as `head` does; the command still ends as it would have. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
+}
+
+/** JSON in which whatever could move a cursor or hide is an escape: the same value to whoever parses it. */
+function plainJson(value: unknown, isForPerson: boolean): string {
+  const text = JSON.stringify(value, null, isForPerson ? 2 : undefined);
+  return text.replace(
+    /[^\n -~]/gu,
+    (character) =>
+      display(character) === character
+        ? character
+        : [...Array(character.length).keys()].map((at) =>
+          `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
+        ).join(""),
+  );
 }
 
 /** Each line made safe to show; the line feeds are ours to keep. */

@@ -1,6 +1,7 @@
 /** `trust`: shows all of a plugin, asks, and remembers the very bytes that were shown. */
 import { userInfo } from "node:os";
 import { KIND_NAMES, TrustError, UsageError } from "../../permissions/mod.ts";
+import { lookAgain } from "../plugin_state.ts";
 import { quoteArgument } from "../quote.ts";
 import type { GrantPreview, PluginReview } from "../review.ts";
 import { openPrompt, type Prompt } from "./ask.ts";
@@ -90,13 +91,13 @@ async function isAgreed(prompt: Prompt, review: PluginReview, grants: GrantPrevi
   return answer !== null && /^y(es)?$/i.test(answer.trim());
 }
 
-function refuseOther({ name, fingerprint: { hash } }: PluginReview, flags: Flags): void {
+function refuseOther({ name, directory, fingerprint: { hash } }: PluginReview, flags: Flags): void {
   if (flags.fingerprint === undefined || flags.fingerprint === hash) return;
   throw new TrustError(
     "ERR_TRUST_CHANGED",
-    `Cannot trust plugin "${name}": its fingerprint is ${hash}, not ${
-      String(flags.fingerprint)
-    }. Look at it again`,
+    `Cannot trust plugin "${name}": its fingerprint is ${hash}, not ${String(flags.fingerprint)}. ${
+      lookAgain(directory)
+    }`,
     { details: { plugin: name, found: hash, approved: String(flags.fingerprint) } },
   );
 }

@@ -33,6 +33,7 @@ export const MANIFEST_LIMITS = {
   schemaNodesMax: 2_000,
   schemaCharsMax: 65_536,
   /** What `limits:` may ask for. The tenant's policy caps it further. */
+  memoryMbMin: 8,
   memoryMbMax: 4096,
   cpuMsMax: 3_600_000,
   wallMsMax: 3_600_000,

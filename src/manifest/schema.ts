@@ -73,7 +73,7 @@ const shape = keyed({
   sallyport: lineText(LIMITS.rangeCharsMax).exactOptional(),
   permissions: permissionRequestSchema.default({}),
   limits: keyed({
-    memoryMb: wholeNumber(1, LIMITS.memoryMbMax).exactOptional(),
+    memoryMb: wholeNumber(LIMITS.memoryMbMin, LIMITS.memoryMbMax).exactOptional(),
     cpuMs: wholeNumber(1, LIMITS.cpuMsMax).exactOptional(),
     wallMs: wholeNumber(1, LIMITS.wallMsMax).exactOptional(),
   }).default({}),

@@ -1,6 +1,7 @@
 /** Pins one loaded plugin: what a person approves when they approve it. */
-import { BundleError, ManifestError } from "../../permissions/mod.ts";
+import { BundleError, ManifestError, resolvePath } from "../../permissions/mod.ts";
 import type { Bundler, BundleTarget } from "../bundler/mod.ts";
+import { isInside } from "../home.ts";
 import { declaredFiles, type Manifest, parseTarget } from "../manifest/mod.ts";
 import type { LoadedPlugin } from "../plugin.ts";
 import { SourceError } from "../source_file.ts";
@@ -23,7 +24,7 @@ export async function pinPlugin(
       manifest,
       declared: declaredFiles(manifest),
       targets: targetsOf(manifest, plugin),
-      trees: pinnedTrees(manifest),
+      trees: pinnedTrees(manifest, source.directory),
       bundler,
       tenant,
     });
@@ -53,7 +54,7 @@ function targetsOf(manifest: Manifest, { capabilities }: LoadedPlugin): BundleTa
 }
 
 /** Plugin-relative read entries are pinned as trees unless the manifest says that they change (decision 6, T20). */
-function pinnedTrees({ permissions }: Manifest): string[] {
+function pinnedTrees({ permissions }: Manifest, bundle: string): string[] {
   const { read } = permissions;
   if (read === undefined || read === true) return [];
   const isList = Array.isArray(read);
@@ -61,6 +62,10 @@ function pinnedTrees({ permissions }: Manifest): string[] {
   if (!isList && request.mutable === true) return [];
   const entries = isList ? read : request.allow;
   if (!Array.isArray(entries)) return [];
-  return entries.filter((entry): entry is string => typeof entry === "string" && /^(?![/$])/.test(entry))
-    .filter((entry) => !entry.split("/").includes(".."));
+  // As the grant reads them: however an entry is spelled, what it gives of the plugin's own folder is pinned.
+  return entries.flatMap((entry) => {
+    if (typeof entry !== "string" || /^\$(?:data|project|home)(?:\/|$)/.test(entry)) return [];
+    const path = resolvePath(entry, { cwd: bundle });
+    return isInside(path, bundle) ? [path === bundle ? "." : path.slice(bundle.length + 1)] : [];
+  });
 }

@@ -1,6 +1,6 @@
 /**
  * JSON Schemas of plugins, run in an isolate that never sees plugin code, in a worker of its own (T19). A plugin can
- * neither patch its judge nor stop the host with a schema: failure to answer is invalid.
+ * neither patch its judge, nor stop the host or another plugin's checks with a schema: failure to answer is invalid.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -19,6 +19,7 @@ import {
 import type { Bundler } from "../bundler/mod.ts";
 import { display } from "../display.ts";
 import { PluginSource } from "../source.ts";
+import { Judge } from "./judge.ts";
 import { VALIDATOR_LIMITS as LIMITS } from "./limits.ts";
 
 /** One way in which a value does not fit. */
@@ -44,7 +45,8 @@ export interface ValidatorOptions {
 /** The validator of one tenant. Starts nothing before the first schema. */
 export class Validator {
   readonly #options: ValidatorOptions;
-  #isolate: Promise<GuestIsolate> | undefined;
+  /** By plugin, the one that was used least recently first. */
+  readonly #judges = new Map<string, Judge>();
 
   /** Starts nothing. */
   constructor(options: ValidatorOptions) {
@@ -52,14 +54,14 @@ export class Validator {
   }
 
   /**
-   * Ways in which a value does not fit a schema; empty when it fits. A schema that cannot be run, or not in time, gives an
-   * issue as well. Throws HostError when there can be no isolate.
+   * Ways in which a value does not fit a plugin's schema; empty when it fits. A schema that cannot be run, or not in time,
+   * gives an issue as well. Throws HostError when there can be no isolate, LimitError `ERR_LIMIT_RATE` when too many wait.
    */
-  async issues(schema: object, value: unknown): Promise<readonly SchemaIssue[]> {
-    const isolate = await this.#ready();
+  async issues(plugin: string, schema: object, value: unknown): Promise<readonly SchemaIssue[]> {
     const input = { schema: JSON.stringify(schema), value, issuesMax: LIMITS.schemaIssuesMax };
+    const text = JSON.stringify({ input, context: {} });
     try {
-      const answer = await isolate.call(JSON.stringify({ input, context: {} }), runOptions());
+      const answer = await this.#judgeOf(plugin).check((isolate) => isolate.call(text, runOptions()));
       if (!answer.ok) {
         return [{ at: "#", message: `the schema cannot be run: ${display(answer.error.message)}` }];
       }
@@ -67,21 +69,27 @@ export class Validator {
       if (valid) return [];
       return issues.map(({ at, message }) => ({ at: display(at), message: display(message) }));
     } catch (error) {
-      if (!(error instanceof LimitError)) throw error;
+      if (!(error instanceof LimitError) || error.code === "ERR_LIMIT_RATE") throw error;
       return [{ at: "#", message: `the schema was not done within ${LIMITS.schemaWallMs} ms` }];
     }
   }
 
-  /** Ends its isolate. */
+  /** Ends its isolates. */
   close(): void {
-    void this.#isolate?.then((isolate) => isolate.dispose(), () => {});
+    for (const judge of this.#judges.values()) judge.close();
+    this.#judges.clear();
   }
 
-  async #ready(): Promise<GuestIsolate> {
-    const isolate = await this.#isolate?.catch(() => undefined);
-    if (isolate?.isAlive) return isolate;
-    this.#isolate = this.#start();
-    return await this.#isolate;
+  #judgeOf(plugin: string): Judge {
+    const judge = this.#judges.get(plugin) ?? new Judge(plugin, () => this.#start());
+    this.#judges.delete(plugin);
+    this.#judges.set(plugin, judge);
+    for (const [name, oldest] of this.#judges) {
+      if (this.#judges.size <= LIMITS.schemaIsolatesMax) break;
+      this.#judges.delete(name);
+      oldest.close();
+    }
+    return judge;
   }
 
   async #start(): Promise<GuestIsolate> {

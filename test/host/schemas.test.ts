@@ -45,11 +45,27 @@ capabilities:
 export function lie() { return { n: "not a number" }; }
 `,
   );
+  const evil = join(root, "evil");
+  mkdirSync(evil);
+  writeFileSync(
+    join(evil, "plugin.yaml"),
+    `name: evil
+version: "1"
+capabilities:
+  tools:
+    - name: stall
+      target: "tools.ts:echo"
+      input: { type: object, properties: { text: { type: string, pattern: "^(a+)+$" } } }
+`,
+  );
+  writeFileSync(join(evil, "tools.ts"), "export const echo = (x) => x;\n");
   host = await createHost({ confinement: "best", home: join(root, "home"), audit: () => memoryAudit() });
-  tenant = host.tenant("typed", { plugins: [plugin] });
-  const { hash } = await tenant.fingerprint("typed");
-  await tenant.trust("typed", { fingerprint: hash, approver: "test" });
-  await tenant.expose(["add", "slow", "endless", "patched"]);
+  tenant = host.tenant("typed", { plugins: [plugin, evil] });
+  for (const name of ["typed", "evil"]) {
+    const { hash } = await tenant.fingerprint(name);
+    await tenant.trust(name, { fingerprint: hash, approver: "test" });
+  }
+  await tenant.expose(["add", "stall", "slow", "endless", "patched"]);
 });
 
 afterAll(async () => {
@@ -96,4 +112,27 @@ describe("schemas of tools", () => {
     });
     await expect(tenant.call("patched", {})).rejects.not.toMatchObject({ code: "ERR_UNEXPECTED" });
   });
+
+  test("[T19] a plugin whose schemas never end fails its own checks only", async () => {
+    let isOver = false;
+    const stalling = Array.from({ length: 4 }, async () => {
+      const codes = new Set<unknown>();
+      while (!isOver) {
+        const call = tenant.call("stall", { text: "a".repeat(40) + "b" });
+        codes.add(await call.then(() => "done", ({ code }: { code: string }) => code));
+      }
+      return codes;
+    });
+    try {
+      for (let n = 0; n < 8; n++) {
+        expect(await tenant.call("add", { a: n, b: 1 })).toEqual({ sum: n + 1 });
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+    } finally {
+      isOver = true;
+    }
+    for (const codes of await Promise.all(stalling)) {
+      expect([...codes]).toEqual(["ERR_CAPABILITY_INPUT_INVALID"]);
+    }
+  }, 60_000);
 });

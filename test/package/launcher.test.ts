@@ -1,5 +1,5 @@
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -32,6 +32,27 @@ describe("the launcher", () => {
       stdout: `${VERSION}\n`,
     });
   });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s on the launcher ends the run that it started, and the launcher tells of it",
+    { timeout: 30_000 },
+    async (signal) => {
+      const script = join(work, "wait.ts");
+      writeFileSync(script, 'console.log("up");\nawait new Promise((done) => setTimeout(done, 25_000));\n');
+      const bin = join(ROOT, "bin/sallyport.js");
+      const launcher = spawn(process.execPath, ["--import", OLD, bin, "run", script], {
+        env: { HOME: work, PATH: "/usr/bin:/bin" },
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      const ended = new Promise((resolve) => launcher.once("exit", (code, how) => resolve(how ?? code)));
+      // The pipe closes when the last that holds it is gone: the run, not only the launcher.
+      const closed = new Promise((resolve) => launcher.stdout.once("close", resolve));
+      await new Promise((resolve) => launcher.stdout.once("data", resolve));
+      launcher.kill(signal);
+      expect(await ended).toBe(signal);
+      await closed;
+    },
+  );
 
   test("[T21] where none was installed it says so in one line, with the cure, and ends with 6", () => {
     const alone = join(work, "alone/bin");

@@ -14,7 +14,7 @@ function askedByCall(): Map<string, string[]> {
   return found;
 }
 
-test("[L14] ops and lines of many calls in one isolate are each written under their own call", async () => {
+test("ops and lines of many calls in one isolate are each written under their own call", async () => {
   const guest = await bench.start(
     `async (name) => {
       const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -60,7 +60,7 @@ test("[L14] ops and lines of many calls in one isolate are each written under th
   guest.isolate.dispose();
 });
 
-test("[L14] a refusal in one call is not one of another call that runs beside it", async () => {
+test("a refusal in one call is not one of another call that runs beside it", async () => {
   const guest = await bench.start(
     `async (name) => {
       if (name === "asks") return await Deno.readTextFile("/outside");
@@ -87,7 +87,7 @@ test("[T32] what one call asks too much ends it by name; its neighbour learns th
   expect(neighbour).toMatchObject({ code: "ERR_WORKER_LOST", error: { retryable: true } });
 });
 
-test("[L14] cancelling one call ends it by name, and the pool serves the next", async () => {
+test("cancelling one call ends it by name, and the pool serves the next", async () => {
   const guest = await bench.start("() => new Promise(() => {})");
   const controller = new AbortController();
   const call = guest.call(null, 10_000, { signal: controller.signal });

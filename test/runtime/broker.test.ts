@@ -24,6 +24,7 @@ import {
   type OpDefinition,
   PowerError,
   type Powers,
+  RUNTIME_LIMITS,
   toGuest,
 } from "../../runtime/mod.ts";
 
@@ -101,6 +102,20 @@ describe("what an op needs", () => {
       .toThrow(TypeError);
     expect(defineOp({ name: "x", args, act, free: "it tells nothing" }).name).toBe("x");
     expect(() => bed([move, move], {})).toThrow(/two ops have one name/);
+  });
+
+  test("[T32] a request that is larger or deeper than the platform lets through is not read", async () => {
+    const { steps, answer } = bed([move], { read: true, env: true, write: true });
+    const deep = (depth: number) => `["move",${"[".repeat(depth)}${"]".repeat(depth)}]`;
+    const long = (bytes: number) => `["move",["A"]${" ".repeat(bytes - 14)}]`;
+    const { opBytesMax, opDepthMax } = RUNTIME_LIMITS;
+    const tooDeep = { error: { message: "The request is nested too deeply" } };
+    expect(await answer(deep(opDepthMax))).toMatchObject(tooDeep);
+    expect(await answer(deep(3_000_000))).toMatchObject(tooDeep);
+    expect(await answer(deep(opDepthMax - 1))).not.toMatchObject(tooDeep);
+    expect(await answer(long(opBytesMax + 1))).toMatchObject({ error: { code: "ERR_LIMIT_SIZE" } });
+    expect(steps).toEqual([]);
+    expect(await answer(long(opBytesMax))).toMatchObject({ ok: true });
   });
 
   test("[T25] the ops that need nothing are these", () => {

@@ -87,7 +87,7 @@ afterAll(async () => {
 });
 
 describe("what a grant reaches", () => {
-  test("[L05] files and folders below it, spelled in any way that leads there", async () => {
+  test("[T08] files and folders below it, spelled in any way that leads there", async () => {
     for (const path of ["file", "./file", "folder/../file", "/" + own + "//file", `${own}/file`]) {
       expect(await read(path), path).toBe("mine");
     }
@@ -115,7 +115,7 @@ describe("what a grant reaches", () => {
     unlinkSync(join(own, "hard"));
   });
 
-  test("[L05] what is not there is not found; a loop is a loop; a file is no folder", async () => {
+  test("[T08] what is not there is not found; a loop is a loop; a file is no folder", async () => {
     expect(await read("nothing")).toBe("NotFound");
     expect(await read("dangling-in")).toBe("NotFound");
     expect(await read("loop")).toBe("FilesystemLoop");

@@ -195,6 +195,28 @@ describe("what it says in the name of a call", () => {
     await expect(guest.call("{}", patient)).rejects.toMatchObject({ code: "ERR_LIMIT_OPS" });
   });
 
+  test("[T15] a failure that is told at great length, or depth, is not read; one of the usual size is", async () => {
+    const { errorAnswerBytesMax, errorAnswerDepthMax } = RUNTIME_LIMITS;
+    const told = (facts: string): string => `{"ok":false,"error":{"name":"E",${facts}}}`;
+    const nested = (depth: number): string => told(`"more":${"[".repeat(depth)}${"]".repeat(depth)}`);
+    const cases: [string, boolean][] = [
+      [told(`"stack":"${"x".repeat(errorAnswerBytesMax)}"`), true],
+      [nested(errorAnswerDepthMax), true],
+      [told(`"stack":"${"x".repeat(50 * 1_024)}"`), false],
+      [nested(errorAnswerDepthMax - 2), false],
+    ];
+    for (const [text, isInvalid] of cases) {
+      const frame = encodeFrame(FROM_WORKER.result, 1, 1, text).toString("base64");
+      // Too much for one write that waits for nothing.
+      const { guest } = await guestIn(later(
+        `process._getActiveHandles().find((handle) => handle.fd === 3 || (handle.readable && handle.writable))
+          .write(Buffer.from("${frame}", "base64"));`,
+      ));
+      expect(await guest.call("{}", run())).toMatchObject({ ok: false, error: { isInvalid } });
+      guest.dispose();
+    }
+  });
+
   test("an answer that is no answer is a result that cannot be used", async () => {
     for (
       const text of ["nonsense", "null", "{}", '{"ok":true}', '{"ok":false,"error":1}', '{"ok":true,"value":']

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { RUNTIME_LIMITS } from "../../runtime/mod.ts";
+import { diskFiles, type Powers, RUNTIME_LIMITS } from "../../runtime/mod.ts";
 import { Bench, temporaryFolder } from "./harness.ts";
 
 const bench = new Bench();
@@ -52,6 +52,35 @@ describe("what waits in queues", () => {
     await guest.call("pass");
     expect(await guest.call("ask")).toMatchObject({ value: "ERR_NOT_CAPABLE" });
     guest.isolate.dispose();
+  });
+
+  test("[T32] more bytes in operations under way than there may be end the call; as many as may be do not", async () => {
+    const disk = diskFiles();
+    const slow = new Bench({
+      // Nothing here asks for another power.
+      powers: {
+        files: { ...disk, writeFile: () => new Promise((resolve) => setTimeout(resolve, 3_000)) },
+      } as unknown as Powers,
+    });
+    using folder = temporaryFolder();
+    const write = (count: number) =>
+      slow.once(
+        `async () => {
+          const bytes = new Uint8Array(3 * 1048576);
+          await Promise.all(Array.from({ length: ${count} }, (_, n) => Deno.writeFile("f" + n, bytes)));
+          return "written";
+        }`,
+        { permissions: { write: ["."] }, cwd: folder.path, memoryMb: 512, source: "policy" },
+      );
+    try {
+      expect(await write(15)).toMatchObject({ value: "written" }); // 4 MiB each as base64
+      expect(await write(40)).toMatchObject({
+        code: "ERR_LIMIT_OPS",
+        error: { message: expect.stringContaining("opBytesInFlightMax") },
+      });
+    } finally {
+      await slow.pool.close();
+    }
   });
 
   test("[T32] a result above its bound is refused by its size, in bytes; one just below is not", async () => {

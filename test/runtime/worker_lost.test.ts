@@ -33,7 +33,7 @@ const LOOP = "async (isBusy) => { while (isBusy); return 'rested'; }";
 const WAIT = "(ms) => new Promise((resolve) => setTimeout(resolve, ms))";
 
 describe("a worker that ends", () => {
-  test("[L07] killed during a call: the call says so and may be made again, the next succeeds", async () => {
+  test("killed during a call: the call says so and may be made again, the next succeeds", async () => {
     const guest = await bench.start(LOOP);
     const [pid] = await bench.pool.pids();
     const call = guest.call(true, 60_000);
@@ -48,7 +48,7 @@ describe("a worker that ends", () => {
     expect(await bench.pool.pids()).not.toContain(pid);
   });
 
-  test.skipIf(!isLinux)("[L07] killed from inside its jail: the same", async () => {
+  test.skipIf(!isLinux)("killed from inside its jail: the same", async () => {
     const guest = await bench.start(LOOP);
     const [pid] = await bench.pool.pids();
     const call = guest.call(true, 60_000);
@@ -77,7 +77,7 @@ describe("a worker that ends", () => {
     expect(await bench.once(greedy)).toMatchObject({ code: "ERR_LIMIT_MEMORY" });
   });
 
-  test("[L07] a plugin in a worker of its own does not notice", async () => {
+  test("a plugin in a worker of its own does not notice", async () => {
     const neighbour = await bench.start(WAIT, { cordon: "t/neighbour" });
     const guest = await bench.start(LOOP, { cordon: "t/victim" });
     const resting = neighbour.call(1_000);

@@ -96,7 +96,7 @@ async function trusted(directory: string) {
 const stateOf = async (tenant: Tenant) => (await tenant.list())[0]!.state;
 
 describe("a record", () => {
-  test("[L28] lets a new process run the plugin, with what was exposed; what was not is refused", async () => {
+  test("lets a new process run the plugin, with what was exposed; what was not is refused", async () => {
     const directory = plugin();
     const { store, hash, tenant } = await trusted(directory);
     expect(await tenant.record("pinned")).toMatchObject({

@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { assert, describe, expect, test } from "vitest";
 import { HostError } from "../../../permissions/mod.ts";
 import { planConfinement } from "../../../runtime/mod.ts";
@@ -6,6 +8,7 @@ import { attackUnder } from "./attack.ts";
 
 const best = planConfinement("best");
 const isStrong = best.level === "strong";
+const hasUserNamespaces = spawnSync("unshare", ["-Ur", "true"]).status === 0;
 const mustBeStrong = process.env.SALLYPORT_TEST_STRONG === "1";
 
 describe("what code that took a worker over can do", () => {
@@ -62,6 +65,24 @@ describe("what a host accepts", () => {
       reasons: expect.arrayContaining([expect.stringContaining("bubblewrap")]),
     });
   });
+
+  test.skipIf(!hasUserNamespaces)(
+    "[T01] root that has no other user, as in a rootless container, is weak, and says why",
+    () => {
+      const module = JSON.stringify(join(import.meta.dirname, "../../../runtime/mod.ts"));
+      const code = `import { planConfinement } from ${module};
+        console.log(JSON.stringify(planConfinement("best", ["bubblewrap"])));`;
+      const args = ["-Ur", process.execPath, "--input-type=module", "-e", code];
+      const { stdout } = spawnSync("unshare", args, { encoding: "utf8" });
+      expect(JSON.parse(stdout)).toEqual({
+        level: "weak",
+        reasons: [
+          "bubblewrap is not installed: install bubblewrap",
+          expect.stringMatching(/^the host cannot start a process as another user: .*EINVAL/),
+        ],
+      });
+    },
+  );
 
   test("[T34] the environment cannot choose the jailer", () => {
     const before = process.env.PATH;

@@ -38,7 +38,7 @@ test("[T25] the power takes no address that was checked for another request", as
   const request = CheckedValue.fromDecision(decided("GET http://a.example/x"));
   const other = CheckedAddress.fromDecision(addressed("GET http://b.example/x", PUBLIC));
   const own = CheckedAddress.fromDecision(addressed("GET http://a.example/x", PUBLIC));
-  const options = { wantsBody: () => true, signal: new AbortController().signal };
+  const options = { wantsBody: () => true, signal: new AbortController().signal, lane: "a" };
   expect(() => net.send(request, [own, other], CONTENT, options)).toThrow(TypeError);
   expect(dialed).toEqual([]);
   expect((await net.send(request, [own], CONTENT, options)).status).toBe(200);
