@@ -1,7 +1,8 @@
 /** What a check answers, in words for the caller, the command line and the audit. None of it is for the guest. */
 import { NotCapableError } from "./error.ts";
-import { isKindName, type KindName, kindOf } from "./kinds/mod.ts";
-import type { LayerSource } from "./policy.ts";
+import type { Kind } from "./kind.ts";
+import { kindIn, KINDS } from "./kinds/mod.ts";
+import { flagName, type LayerSource } from "./policy.ts";
 
 /** What somebody wants to use. */
 export interface Requirement {
@@ -33,13 +34,15 @@ export interface Decision {
   readonly remedy: string;
   /** The source of the layer that decided; `none` if no layer did. */
   readonly layer: LayerSource | "none";
+  /** The use in words, as they follow "may not"; absent is what the built-in kind of that name says. */
+  readonly phrase?: string;
 }
 
 /** The error that a refused use ends with. `who` is a plugin's name, or what the sentence is about: `Script "a.ts"`. */
 export function denied(decision: Decision, who: string): NotCapableError {
   const { kind, value, asked, reason, rule, remedy } = decision;
   const subject = who.includes(" ") ? who : `Plugin "${who}"`;
-  const phrase = isKindName(kind) ? kindOf(kind).phrase(asked) : `use "${kind}"`;
+  const phrase = decision.phrase ?? kindIn(KINDS, kind)?.phrase(asked) ?? `use "${kind}"`;
   // Whoever asked chose the value: it must not begin a line of its own.
   return new NotCapableError(
     "ERR_NOT_CAPABLE",
@@ -79,6 +82,7 @@ export function granted(
   value: string | null,
   rule: string,
   layer: LayerSource | "none",
+  kind: Kind,
 ): Decision {
   return {
     state: "granted",
@@ -89,11 +93,17 @@ export function granted(
     reason: "it is granted",
     remedy: "",
     layer,
+    phrase: kind.phrase(requirement.value),
   };
 }
 
 /** A decision that refuses. */
-export function refused(requirement: Requirement, value: string | null, found: Found): Decision {
+export function refused(
+  requirement: Requirement,
+  value: string | null,
+  found: Found,
+  kind: Kind | undefined,
+): Decision {
   const { rule, reason, remedy, layer = "none" } = found;
   return {
     state: "denied",
@@ -104,6 +114,7 @@ export function refused(requirement: Requirement, value: string | null, found: F
     reason,
     remedy,
     layer,
+    ...(kind === undefined ? {} : { phrase: kind.phrase(requirement.value) }),
   };
 }
 
@@ -117,10 +128,13 @@ export const OWNERS: Readonly<Record<LayerSource, string>> = {
 };
 
 /** What would let the layer allow it. */
-export function wayOut(source: LayerSource, name: KindName, asked: string | null): string {
-  const value = asked === null ? null : kindOf(name).suggest?.(asked, source === "flags") ?? asked;
+export function wayOut(source: LayerSource, kind: Kind, asked: string | null): string {
+  const { name } = kind;
+  const value = asked === null ? null : kind.suggest?.(asked, source === "flags") ?? asked;
   const line = value === null ? `${name}: true` : `${name}: [${JSON.stringify(value)}]`;
-  if (source === "flags") return `Run again with --allow-${name}${value === null ? "" : `=${quote(value)}`}.`;
+  if (source === "flags") {
+    return `Run again with --allow-${flagName(name)}${value === null ? "" : `=${quote(value)}`}.`;
+  }
   if (source === "manifest") return `Its author adds the line ${line} under permissions in plugin.yaml.`;
   if (source === "capability") {
     return `Its author adds the line ${line} to the capability's own permissions in plugin.yaml.`;

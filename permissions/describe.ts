@@ -1,13 +1,13 @@
 /** A request for the eyes of a person: what `list`, `info` and `trust` show, and what of it is grave. */
-import { type Effect, isAscii, type PathContext } from "./kind.ts";
-import { type KindName, kindOf } from "./kinds/mod.ts";
+import { type Effect, isAscii, type Kind, type KindTable, type PathContext } from "./kind.ts";
+import { kindIn, KINDS } from "./kinds/mod.ts";
 import type { PermissionRequest } from "./request.ts";
 import { NEUTRAL, problemOf, readRequest } from "./statement.ts";
 
 /** One line of a display. */
 export interface RequestLine {
   /** The kind. */
-  readonly kind: KindName;
+  readonly kind: string;
   /** As written, or true for the whole kind. */
   readonly entry: string | true;
   /** For people: with the A-label form behind a name in another script, and remarks; `everything` for the whole kind. */
@@ -23,16 +23,19 @@ export interface RequestLine {
 /** A grave part of a request: a `--yes` alone never approves it, and it is repeated before a person answers. */
 export interface GraveEntry {
   /** The kind. */
-  readonly kind: KindName;
+  readonly kind: string;
   /** As written, or true for the whole kind. */
   readonly entry: string | true;
 }
 
 /** All that a request asks for and carves out, in the order of the kinds. */
-export function describeRequest(request: PermissionRequest): readonly RequestLine[] {
-  return readRequest(request).statements.flatMap((statement): RequestLine[] => {
+export function describeRequest(
+  request: PermissionRequest,
+  table: KindTable = KINDS,
+): readonly RequestLine[] {
+  return readRequest(request, table).statements.flatMap((statement): RequestLine[] => {
     const { kind, effect, given, reason, isRequired, remark } = statement;
-    const common = { kind, effect, isRequired, ...(reason === undefined ? {} : { reason }) };
+    const common = { kind: kind.name, effect, isRequired, ...(reason === undefined ? {} : { reason }) };
     const lines = given === true
       ? [{ entry: true as const, display: "everything" }]
       : given.map((stated) => spell(kind, stated.given, effect));
@@ -43,34 +46,35 @@ export function describeRequest(request: PermissionRequest): readonly RequestLin
 }
 
 /** Whether the entry, or with `true` the whole kind, is grave. What cannot be read is. */
-export function isGrave(kind: KindName, entry: string | true, context: PathContext): boolean {
-  return isGraveEntry(kind, entry, context);
+export function isGrave(kind: string, entry: string | true, context: PathContext): boolean {
+  const known = kindIn(context.kinds ?? KINDS, kind);
+  return known === undefined || isGraveEntry(known, entry, context);
 }
 
 /** The grave parts of a request, in its order. */
 export function graveOf(request: PermissionRequest, context: PathContext): readonly GraveEntry[] {
-  return readRequest(request).statements.flatMap(({ kind, effect, given }): GraveEntry[] => {
+  return readRequest(request, context.kinds).statements.flatMap(({ kind, effect, given }): GraveEntry[] => {
     if (effect === "deny") return [];
-    if (given === true) return isGraveEntry(kind, true, context) ? [{ kind, entry: true }] : [];
+    if (given === true) return isGraveEntry(kind, true, context) ? [{ kind: kind.name, entry: true }] : [];
     return given.filter((stated) => isGraveEntry(kind, stated.given, context))
-      .map((stated) => ({ kind, entry: spell(kind, stated.given, effect).entry }));
+      .map((stated) => ({ kind: kind.name, entry: spell(kind, stated.given, effect).entry }));
   });
 }
 
-function isGraveEntry(name: KindName, given: unknown, context: PathContext): boolean {
-  if (given === true) return kindOf(name).isGrave(true, context);
-  if (problemOf(name, given, "allow", context, false) !== undefined) return true;
-  return kindOf(name).isGrave(kindOf(name).parseEntry(given, context, "allow"), context);
+function isGraveEntry(kind: Kind, given: unknown, context: PathContext): boolean {
+  if (given === true) return kind.isGrave(true, context);
+  if (problemOf(kind, given, "allow", context, false) !== undefined) return true;
+  return kind.isGrave(kind.parseEntry(given, context, "allow"), context);
 }
 
 function spell(
-  kind: KindName,
+  kind: Kind,
   given: unknown,
   effect: Effect,
 ): { readonly entry: string; readonly display: string } {
   const problem = problemOf(kind, given, effect, NEUTRAL, false);
   const spelled = problem === undefined
-    ? kindOf(kind).displayEntry(kindOf(kind).parseEntry(given, NEUTRAL, effect))
+    ? kind.displayEntry(kind.parseEntry(given, NEUTRAL, effect))
     : JSON.stringify(given) ?? String(given);
   const entry = typeof given === "string" ? given : spelled;
   // A name in another script is shown with the form that goes over the wire, since look-alikes differ only there.

@@ -2,9 +2,17 @@
  * Grants, and the algebra over them. A grant is a conjunction of layers: a value is granted only if every layer grants it
  * and none denies it. Subset is set inclusion: nothing that the smaller one grants is refused by the larger one.
  */
-import type { Effect } from "./kind.ts";
-import { KIND_NAMES, type KindName, kindOf } from "./kinds/mod.ts";
-import type { KindLayer, Layer, Rule, Side } from "./policy.ts";
+import type { Effect, Kind, KindTable } from "./kind.ts";
+import { kindIn } from "./kinds/mod.ts";
+import {
+  type KindLayer,
+  type KindLayers,
+  type Layer,
+  layer,
+  type Rule,
+  type Side,
+  tableOf,
+} from "./policy.ts";
 
 /** Layers that must all agree. */
 export interface Grant {
@@ -15,7 +23,7 @@ export interface Grant {
 /** A difference between two grants. */
 export interface Change {
   /** The kind. */
-  readonly kind: KindName;
+  readonly kind: string;
   /** What the one grants and the other does not; true for the whole kind. */
   readonly entry: string | true;
   /** `deny` where a carved-out part is missing rather than an allowed one. */
@@ -31,25 +39,27 @@ export function grantOf(...layers: Layer[]): Grant {
 
 /** What both layers grant, as one layer that keeps the first one's source. */
 export function intersect(a: Layer, b: Layer): Layer {
-  const kinds: { [K in KindName]?: KindLayer } = {};
-  for (const kind of KIND_NAMES) {
-    const [first, second] = [a.kinds[kind], b.kinds[kind]];
+  const table = tableOf([a, b]);
+  const kinds: Record<string, KindLayer> = {};
+  for (const kind of Object.values(table)) {
+    const [first, second] = [a.kinds[kind.name], b.kinds[kind.name]];
     if (first === undefined || second === undefined) continue;
-    kinds[kind] = cut(kind, first, second.allow ?? [], second.deny ?? []);
+    kinds[kind.name] = cut(kind, first, second.allow ?? [], second.deny ?? []);
   }
-  return { source: a.source, kinds };
+  return layer(a.source, kinds, a.table === b.table ? a.table : table);
 }
 
 /** The layer, cut down where `by` mentions a kind, untouched elsewhere. An allow restricts, a deny carves out; neither adds. */
-export function narrow(layer: Layer, by: Layer): Layer {
-  const kinds: { [K in KindName]?: KindLayer } = {};
-  for (const kind of KIND_NAMES) {
-    const stated = layer.kinds[kind];
+export function narrow(of: Layer, by: Layer): Layer {
+  const table = tableOf([of, by]);
+  const kinds: Record<string, KindLayer> = {};
+  for (const kind of Object.values(table)) {
+    const [stated, cutter] = [of.kinds[kind.name], by.kinds[kind.name]];
     if (stated !== undefined) {
-      kinds[kind] = cut(kind, stated, by.kinds[kind]?.allow ?? true, by.kinds[kind]?.deny ?? []);
+      kinds[kind.name] = cut(kind, stated, cutter?.allow ?? true, cutter?.deny ?? []);
     }
   }
-  return { source: layer.source, kinds };
+  return layer(of.source, kinds, of.table === by.table ? of.table : table);
 }
 
 /** Whether every value that `b` grants is granted by `a`. */
@@ -70,7 +80,7 @@ export function diff(a: Grant, b: Grant): readonly Change[] {
 
 const CHANGES_MAX = 1000;
 
-function cut(kind: KindName, stated: KindLayer, allow: Side, deny: Side): KindLayer {
+function cut(kind: Kind, stated: KindLayer, allow: Side, deny: Side): KindLayer {
   return {
     allow: meetSides(kind, stated.allow ?? [], allow),
     deny: joinSides(kind, stated.deny ?? [], deny),
@@ -78,10 +88,9 @@ function cut(kind: KindName, stated: KindLayer, allow: Side, deny: Side): KindLa
   };
 }
 
-function meetSides(name: KindName, a: Side, b: Side): Side {
+function meetSides(kind: Kind, a: Side, b: Side): Side {
   if (a === true) return b;
   if (b === true) return a;
-  const kind = kindOf(name);
   const rules = a.flatMap((first) =>
     b.flatMap((second): Rule[] => {
       const entry = kind.meet(first.entry, second.entry);
@@ -93,16 +102,15 @@ function meetSides(name: KindName, a: Side, b: Side): Side {
         : [{ entry, text: kind.displayEntry(entry), rule: `${first.rule} and ${second.rule}` }];
     })
   );
-  return withoutRepeats(name, rules);
+  return withoutRepeats(kind, rules);
 }
 
-function joinSides(name: KindName, a: Side, b: Side): Side {
-  return a === true || b === true ? true : withoutRepeats(name, [...a, ...b]);
+function joinSides(kind: Kind, a: Side, b: Side): Side {
+  return a === true || b === true ? true : withoutRepeats(kind, [...a, ...b]);
 }
 
 /** One rule for each set of values, told by its one spelling; comparing all with all would take a hostile request minutes. */
-function withoutRepeats(name: KindName, rules: readonly Rule[]): readonly Rule[] {
-  const kind = kindOf(name);
+function withoutRepeats(kind: Kind, rules: readonly Rule[]): readonly Rule[] {
   const distinct = new Map<string, Rule>();
   for (const rule of rules) {
     const spelled = kind.displayEntry(rule.entry);
@@ -111,9 +119,9 @@ function withoutRepeats(name: KindName, rules: readonly Rule[]): readonly Rule[]
   return [...distinct.values()];
 }
 
-function flatten(grant: Grant): Layer["kinds"] {
-  const [first, ...rest] = grant.layers;
-  return first === undefined ? {} : rest.reduce(intersect, first).kinds;
+function flatten({ layers }: Grant): { readonly kinds: KindLayers; readonly table: KindTable } {
+  const [first, ...rest] = layers;
+  return { kinds: first === undefined ? {} : rest.reduce(intersect, first).kinds, table: tableOf(layers) };
 }
 
 type Piece = Pick<Change, "kind" | "entry" | "effect">;
@@ -121,15 +129,19 @@ type Piece = Pick<Change, "kind" | "entry" | "effect">;
 /** What `b` grants beyond `a`. Never too little; too much only where several entries of `a` together cover one of `b`. */
 function* missing(a: Grant, b: Grant): Generator<Piece, void> {
   const [larger, smaller] = [flatten(a), flatten(b)];
-  for (const name of KIND_NAMES) yield* missingOf(name, larger[name], smaller[name]);
+  for (const [name, kind] of Object.entries(smaller.table)) {
+    // What the other understands by this name, if anything, is another kind.
+    const isShared = kindIn(larger.table, name) === kind;
+    yield* missingOf(kind, isShared ? larger.kinds[name] : undefined, smaller.kinds[name]);
+  }
 }
 
 function* missingOf(
-  name: KindName,
+  kind: Kind,
   larger: KindLayer | undefined,
   smaller: KindLayer | undefined,
 ): Generator<Piece, void> {
-  const kind = kindOf(name);
+  const { name } = kind;
   const { allow: granted = [], deny: carved = [] } = smaller ?? {};
   const { allow = [], deny = [] } = larger ?? {};
   if (carved === true) return;

@@ -87,8 +87,7 @@ export function isLocalName(name: string): boolean {
 }
 
 function isSingle(host: Host): boolean {
-  if (host.form === "vsock") return host.cid !== ANY_CID;
-  return host.form === "name" || host.form === "unix" ||
+  return host.form === "name" || host.form === "unix" || host.form === "vsock" ||
     (host.form === "range" && host.range.bits === host.range.bytes.length * 8);
 }
 
@@ -102,7 +101,7 @@ function hostIncludes(a: Host, b: Host): boolean {
   }
   if (a.form === "name") return b.form === "name" && a.name === b.name;
   if (a.form === "unix") return b.form === "unix" && a.path === b.path;
-  if (a.form === "vsock") return b.form === "vsock" && (a.cid === ANY_CID || a.cid === b.cid);
+  if (a.form === "vsock") return b.form === "vsock" && a.cid === b.cid;
   return b.form === "range" && rangeIncludes(a.range, b.range) &&
     (!a.isPublicOnly || b.isPublicOnly || isPublicRange(b.range));
 }
@@ -195,13 +194,14 @@ function numericAddress(lastLabel: string, name: string): Range | undefined {
   return hostname === undefined ? undefined : parseAddress(hostname);
 }
 
-const ANY_CID = -1;
+// As a socket address it is "any" to listen on; as an entry it is that one number, and covers no other.
+const CID_ANY = 0xffffffff;
 
 function parseVsock(text: string): Endpoint {
   const [, cid, port] = /^vsock:(-1|\d{1,10}):(\d{1,10})$/.exec(text) ??
     refuse('vsock entries are "vsock:CID:PORT"');
   if (Number(cid) > 0xffffffff || Number(port) > 0xffffffff) refuse("CID and port of a vsock have 32 bits");
-  return { host: { form: "vsock", cid: Number(cid) }, port: Number(port) };
+  return { host: { form: "vsock", cid: cid === "-1" ? CID_ANY : Number(cid) }, port: Number(port) };
 }
 
 function parseUnix(path: string): Host {

@@ -18,6 +18,14 @@ export interface PathContext {
   readonly home?: string;
   /** Where a program of this name is found on PATH. */
   readonly which?: (name: string) => string | undefined;
+  /** The kinds that exist here; absent is the built-in ones. */
+  readonly kinds?: KindTable;
+}
+
+/** The kinds that exist somewhere, by their names: the built-in ones, and those that an embedder adds. */
+export interface KindTable {
+  /** A kind by its name. */
+  readonly [name: string]: Kind;
 }
 
 /** What an entry does; a kind may read the two differently, as `run` does. */
@@ -40,6 +48,12 @@ export interface Kind<Entry = unknown, Value = unknown> {
   readonly name: string;
   /** One sentence for help and reference pages. */
   readonly doc: string;
+  /** Entries as a manifest may have them, for reference pages; none where `true` is all that can be asked for. */
+  readonly examples?: readonly unknown[];
+  /** Its values are absolute paths, so that the broker keeps them away from Sallyport's own state. */
+  readonly namesPaths?: boolean;
+  /** It is settled before code starts, so it cannot be asked for while it runs. */
+  readonly isSettled?: boolean;
   /** Keys of the request's own object form, beside allow, deny, required and reason. */
   readonly own: Readonly<Record<string, FieldSchema>>;
   /** The entry that the own keys stand for, or undefined. */
@@ -54,7 +68,7 @@ export interface Kind<Entry = unknown, Value = unknown> {
   misplaced?(given: unknown): string | undefined;
   /** Reads a value that somebody wants to use. Throws UsageError with the reason alone as its message. */
   parseValue(text: string, context: PathContext): Value;
-  /** The one spelling of an entry. */
+  /** The one spelling of an entry. `parseEntry` reads it back as the same entry, since trust records hold it. */
   displayEntry(entry: Entry): string;
   /** The one spelling of a value. */
   displayValue(value: Value): string;

@@ -14,14 +14,25 @@
  */
 export { isPublicAddress } from "./address.ts";
 export { check, checkAddress, selectEnvironment } from "./check.ts";
+export {
+  definePermission,
+  type KindDefinition,
+  kindTable,
+  patternKind,
+  wordKind,
+  type WordKindOptions,
+} from "./define.ts";
 export { type Decision, denied, type Requirement } from "./decision.ts";
 export { describeRequest, type GraveEntry, graveOf, isGrave, type RequestLine } from "./describe.ts";
 export * from "./error.ts";
 export { type Change, diff, type Grant, grantOf, includes, intersect, narrow } from "./grant.ts";
-export type { Effect, FieldSchema, Kind, PathContext } from "./kind.ts";
+export type { Effect, FieldSchema, Kind, KindTable, PathContext } from "./kind.ts";
 export { KIND_NAMES, type KindName, KINDS } from "./kinds/mod.ts";
+export type { Pattern } from "./pattern_grammar.ts";
 export {
+  flagName,
   type KindLayer,
+  type KindLayers,
   type Layer,
   layerOf,
   type LayerSource,
@@ -36,6 +47,7 @@ export {
   type KindRequestObject,
   type PermissionRequest,
   permissionRequestSchema,
+  permissionRequestSchemaFor,
   type RequestEntry,
   type SecretRequest,
 } from "./request.ts";

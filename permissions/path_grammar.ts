@@ -20,7 +20,9 @@ export const pathAlgebra: Pick<
   | "parseValue"
   | "refuses"
   | "twin"
+  | "namesPaths"
 > = {
+  namesPaths: true,
   parseEntry: (given, context) => resolvePath(wordOf(given, "a path"), context),
   parseValue: (text, context) => resolvePath(wordOf(text, "a path"), context),
   displayEntry: (entry) => entry,

@@ -1,6 +1,7 @@
 /** What a manifest, a policy or a set of flags asks for, as it is written, and the schema that accepts it. */
 import { z } from "zod";
-import type { KindName } from "./kinds/mod.ts";
+import type { KindTable } from "./kind.ts";
+import { type KindName, KINDS } from "./kinds/mod.ts";
 import { NEUTRAL, problemOf, readRequest } from "./statement.ts";
 
 /** An entry of the kind `secrets`. */
@@ -41,25 +42,34 @@ export type KindRequest = true | readonly RequestEntry[] | KindRequestObject;
 
 /** A request: what is not mentioned is not asked for. */
 export type PermissionRequest = { readonly [K in KindName]?: KindRequest } & {
-  /** Kept and ignored. */
-  readonly [extension: `x-${string}`]: unknown;
+  /** The request for a kind that an embedder adds, a `KindRequest`; what begins with `x-` is kept and ignored. */
+  readonly [kindOrExtension: string]: unknown;
 };
 
-const schema: z.ZodType<PermissionRequest> = z.custom<PermissionRequest>().check((payload) => {
-  const { statements, issues } = readRequest(payload.value);
-  for (const { path, message } of issues) {
-    payload.issues.push({ code: "custom", path: [...path], message, input: payload.value });
-  }
-  for (const statement of statements) {
-    for (const { given, path } of statement.given === true ? [] : statement.given) {
-      const message = problemOf(statement.kind, given, statement.effect, NEUTRAL, true);
-      if (message !== undefined) {
-        payload.issues.push({ code: "custom", path: [...path], message, input: given });
-      }
-    }
-  }
-});
+const schema: z.ZodType<PermissionRequest> = schemaFor(KINDS);
 
 /** Accepts what `layerOf` accepts for a manifest; each issue carries the path of its entry. */
 // Not annotated here: `deno doc --lint` takes a type of another package for a private one.
 export const permissionRequestSchema = schema;
+
+/** The same where these kinds exist. */
+export function permissionRequestSchemaFor(kinds: KindTable): typeof permissionRequestSchema {
+  return kinds === KINDS ? permissionRequestSchema : schemaFor(kinds);
+}
+
+function schemaFor(table: KindTable): z.ZodType<PermissionRequest> {
+  return z.custom<PermissionRequest>().check((payload) => {
+    const { statements, issues } = readRequest(payload.value, table);
+    for (const { path, message } of issues) {
+      payload.issues.push({ code: "custom", path: [...path], message, input: payload.value });
+    }
+    for (const statement of statements) {
+      for (const { given, path } of statement.given === true ? [] : statement.given) {
+        const message = problemOf(statement.kind, given, statement.effect, NEUTRAL, true);
+        if (message !== undefined) {
+          payload.issues.push({ code: "custom", path: [...path], message, input: given });
+        }
+      }
+    }
+  });
+}

@@ -3,13 +3,20 @@
  * them can understand a request differently.
  */
 import { z } from "zod";
-import { type Effect, type FieldSchema, type PathContext, refuse } from "./kind.ts";
-import { isKindName, KIND_NAMES, type KindName, kindOf } from "./kinds/mod.ts";
+import {
+  type Effect,
+  type FieldSchema,
+  type Kind,
+  type KindTable,
+  type PathContext,
+  refuse,
+} from "./kind.ts";
+import { KINDS } from "./kinds/mod.ts";
 
 /** One side of one kind's request. */
 export interface Statement {
   /** The kind. */
-  readonly kind: KindName;
+  readonly kind: Kind;
   /** Whether it is asked for or carved out. */
   readonly effect: Effect;
   /** The whole kind, or entries. */
@@ -41,6 +48,7 @@ export interface RequestIssue {
 /** Splits a request into statements, without reading entries; finds every fault of its shape. */
 export function readRequest(
   request: unknown,
+  table: KindTable = KINDS,
 ): { readonly statements: Statement[]; readonly issues: RequestIssue[] } {
   const statements: Statement[] = [];
   const issues: RequestIssue[] = [];
@@ -48,15 +56,15 @@ export function readRequest(
     return { statements, issues: [{ path: [], message: "permissions are a mapping of kinds" }] };
   }
   for (const key of Object.keys(request)) {
-    if (!isKindName(key) && !key.startsWith("x-")) {
+    if (!Object.hasOwn(table, key) && !key.startsWith("x-")) {
       issues.push({
         path: [key],
-        message: `"${key}" is no kind of permission; ${KIND_NAMES.join(", ")} are`,
+        message: `"${key}" is no kind of permission; ${Object.keys(table).join(", ")} are`,
       });
     }
   }
-  for (const kind of KIND_NAMES) {
-    const given = Object.hasOwn(request, kind) ? request[kind] : undefined;
+  for (const kind of Object.values(table)) {
+    const given = Object.hasOwn(request, kind.name) ? request[kind.name] : undefined;
     if (given !== undefined) readKind(kind, given, statements, issues);
   }
   return { statements, issues };
@@ -64,7 +72,7 @@ export function readRequest(
 
 /** Why an entry cannot be read, or undefined. */
 export function problemOf(
-  kind: KindName,
+  kind: Kind,
   given: unknown,
   effect: Effect,
   context: PathContext,
@@ -74,11 +82,11 @@ export function problemOf(
     if (typeof given === "string" && given.length > ENTRY_CHARS_MAX) {
       refuse(`it is longer than ${ENTRY_CHARS_MAX} characters`);
     }
-    kindOf(kind).parseEntry(given, context, effect);
+    kind.parseEntry(given, context, effect);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  return isManifest && effect === "allow" ? kindOf(kind).misplaced?.(given) : undefined;
+  return isManifest && effect === "allow" ? kind.misplaced?.(given) : undefined;
 }
 
 /** Stands for all contexts where only the grammar matters. */
@@ -101,14 +109,15 @@ const common = {
 
 const PLAIN = { reason: undefined, isRequired: false, remark: undefined };
 
-function readKind(kind: KindName, given: unknown, statements: Statement[], issues: RequestIssue[]): void {
+function readKind(kind: Kind, given: unknown, statements: Statement[], issues: RequestIssue[]): void {
+  const { name } = kind;
   if (given === true || Array.isArray(given)) {
-    const side = readSide(given, [kind], issues);
+    const side = readSide(given, [name], issues);
     if (side !== undefined) statements.push({ ...PLAIN, kind, effect: "allow", given: side });
     return;
   }
   if (!isMapping(given)) {
-    issues.push({ path: [kind], message: "it is true, a list of entries, or a mapping with allow and deny" });
+    issues.push({ path: [name], message: "it is true, a list of entries, or a mapping with allow and deny" });
     return;
   }
   if (!checkKeys(kind, given, issues)) return;
@@ -116,36 +125,36 @@ function readKind(kind: KindName, given: unknown, statements: Statement[], issue
     kind,
     reason: typeof given["reason"] === "string" ? given["reason"] : undefined,
     isRequired: given["required"] === true,
-    remark: kindOf(kind).remark?.(given),
+    remark: kind.remark?.(given),
   };
-  const own = kindOf(kind).ownEntry?.(given);
+  const own = kind.ownEntry?.(given);
   const allow = own === undefined
-    ? readSide(given["allow"], [kind, "allow"], issues)
-    : [{ given: own, path: [kind] }];
-  const deny = readSide(given["deny"], [kind, "deny"], issues);
+    ? readSide(given["allow"], [name, "allow"], issues)
+    : [{ given: own, path: [name] }];
+  const deny = readSide(given["deny"], [name, "deny"], issues);
   if (own !== undefined && Array.isArray(given["allow"])) {
-    issues.push({ path: [kind, "allow"], message: "it is said twice; leave the list out" });
+    issues.push({ path: [name, "allow"], message: "it is said twice; leave the list out" });
   }
   if (own === undefined && given["allow"] === undefined && given["deny"] === undefined) {
-    issues.push({ path: [kind], message: "it says neither allow nor deny, so it asks for nothing" });
+    issues.push({ path: [name], message: "it says neither allow nor deny, so it asks for nothing" });
   }
   if (allow !== undefined) statements.push({ ...facts, effect: "allow", given: allow });
   if (deny !== undefined) statements.push({ ...facts, effect: "deny", given: deny });
 }
 
 function checkKeys(
-  kind: KindName,
+  kind: Kind,
   given: Readonly<Record<string, unknown>>,
   issues: RequestIssue[],
 ): boolean {
-  const shape: Readonly<Record<string, FieldSchema>> = { ...common, ...kindOf(kind).own };
+  const shape: Readonly<Record<string, FieldSchema>> = { ...common, ...kind.own };
   const before = issues.length;
   for (const [key, value] of Object.entries(given)) {
     if (key === "allow" || key === "deny" || key.startsWith("x-") || value === undefined) continue;
     const problem = Object.hasOwn(shape, key)
       ? shape[key]?.safeParse(value).error?.issues[0]?.message
       : `"${key}" is no key here; allow, deny, ${Object.keys(shape).join(", ")} are`;
-    if (problem !== undefined) issues.push({ path: [kind, key], message: problem });
+    if (problem !== undefined) issues.push({ path: [kind.name, key], message: problem });
   }
   return issues.length === before;
 }

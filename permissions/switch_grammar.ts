@@ -4,6 +4,7 @@ import { type Kind, refuse } from "./kind.ts";
 /** What `dynamicCode` and `wasm` have in common: no entries, no values. */
 export const switchAlgebra: Pick<
   Kind<never, never>,
+  | "isSettled"
   | "own"
   | "parseEntry"
   | "parseValue"
@@ -14,6 +15,7 @@ export const switchAlgebra: Pick<
   | "meet"
   | "isGrave"
 > = {
+  isSettled: true,
   own: {},
   parseEntry: () => refuse("it has no parts; write true"),
   parseValue: () => refuse("it has no parts; it is asked for as a whole"),

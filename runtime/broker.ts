@@ -10,16 +10,24 @@ import {
   type Decision,
   type Grant,
   HostError,
+  KINDS,
+  type KindTable,
   type PathContext,
   type Requirement,
 } from "../permissions/mod.ts";
-import type { AuditSink } from "./audit.ts";
+import { Answers, type Prospect, refusalBy } from "./answers.ts";
+import type { Asks } from "./ask.ts";
+import type { AuditEvent, AuditSink } from "./audit.ts";
 import { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
+import { knownValue } from "./known_value.ts";
 import { depthOfJson } from "./json_depth.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
-import type { BundleFiles, OpDefinition, OpTools, OwnSpace } from "./op.ts";
+import type { BundleFiles, OpDefinition, OpTools, OwnPermissions, OwnSpace } from "./op.ts";
 import { PowerError, type Powers } from "./powers.ts";
+import { SYSTEM_FACTS } from "./powers/sys.ts";
+import { type Redactor, withoutQuery } from "./redact.ts";
 import { type Denial, RefusedError, toGuest } from "./refusal.ts";
+import { askedSecrets, isBound, type PlacedSecret, type SecretSource, withOwner } from "./secrets.ts";
 
 /** On whose behalf an op runs. */
 export interface Principal {
@@ -27,6 +35,8 @@ export interface Principal {
   readonly tenant: string;
   /** Name of the plugin. */
   readonly plugin: string;
+  /** Real path of the plugin's directory, or of the script. */
+  readonly place?: string | undefined;
   /** How messages call it: `Plugin "x"`, `Script "x.ts"`. */
   readonly title: string;
   /** Hash of what runs, `sha256:…`. */
@@ -41,6 +51,8 @@ export interface Principal {
   readonly bundle: BundleFiles | null;
   /** What is its own to write to; absent is nothing. */
   readonly own?: OwnSpace | undefined;
+  /** The environment that its tenant maps, from which `env` grants; absent is empty. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Start of the ids of its refusals; random, so that a guest cannot invent one. */
   readonly denialPrefix: string;
 }
@@ -53,7 +65,22 @@ export interface CallScope {
   readonly signal: AbortSignal;
   /** Remembers a refusal, so that the caller can be told what the guest was not. */
   deny(denial: Denial): void;
+  /** Told of each decision about a use. */
+  decided?(use: Use): void;
+  /** Waits for a person: the call's deadline stands still meanwhile. */
+  pause?<Value>(work: () => Promise<Value>): Promise<Value>;
 }
+
+/** One use that was decided about. */
+export interface Use {
+  /** The decision. */
+  readonly decision: Decision;
+  /** The address that the value was resolved to, where the decision is about one. */
+  readonly address: string | null;
+}
+
+/** Whose grant a question is about, when nothing runs. */
+export type GrantHolder = Pick<Principal, "grant" | "context" | "bundle">;
 
 /** One op as it came from a worker. */
 export interface OpRequest {
@@ -77,10 +104,13 @@ export interface BrokerOptions {
   readonly powers: Powers;
   /** Absolute paths that no grant reaches: Sallyport's own state, and every plugin's directory. They may be links. */
   readonly sealed: () => readonly string[];
+  /** Who is asked about what was not granted; absent is nobody. */
+  readonly asks?: Asks | undefined;
+  /** The tenant's secrets, for the broker alone; absent is none. */
+  readonly secrets?: SecretSource | undefined;
+  /** What audit values must not repeat; absent is nothing. */
+  readonly redactor?: Redactor | undefined;
 }
-
-/** Kinds whose values are paths, and which therefore cannot reach Sallyport's own state (T03). */
-const PATH_KINDS = new Set(["read", "write", "run", "ffi"]);
 
 /** A folder of this name is Sallyport's own wherever it is: a project's plugins may be put there at any time. */
 const STATE_FOLDER = ".sallyport";
@@ -91,6 +121,7 @@ export class Broker {
   readonly #options: BrokerOptions;
   /** What can be cancelled, by guest and by the guest's own key; bounded by the ops under way. */
   readonly #cancels = new WeakMap<Principal, Map<number, AbortController>>();
+  readonly #answers = new WeakMap<Principal, Answers>();
 
   /** Throws a TypeError when two ops share a name. */
   constructor(options: BrokerOptions) {
@@ -113,12 +144,22 @@ export class Broker {
     }
   }
 
+  /** Decides as an op would be decided about; writes nothing down. */
+  explain(holder: GrantHolder, requirement: Requirement): Decision {
+    return this.#unlessSealed(holder, requirement, check(holder.grant, requirement, holder.context));
+  }
+
   async #perform(request: OpRequest): Promise<unknown> {
     const { op, args } = this.#parse(request.text);
     const spelled = typeof args[0] === "string" ? args[0] : null;
     const granted: CheckedValue[] = [];
     for (const requirement of op.requires?.(args) ?? []) {
-      const decision = this.#authorize(request, op.name, requirement, spelled);
+      const found = this.#decide(request.principal, requirement);
+      const decision = found.state === "granted" || op.unasked !== undefined
+        ? found
+        : await this.#ask(request, op.name, requirement, found, spelled);
+      request.scope.decided?.({ decision, address: null });
+      this.#settle(request, op.name, decision, spelled ?? requirement.value);
       if (decision.asked !== null) granted.push(CheckedValue.fromDecision(decision));
     }
     if (request.scope.signal.aborted) {
@@ -165,15 +206,37 @@ export class Broker {
       authorizeValue: (kind, value) =>
         CheckedValue.fromDecision(this.#authorize(request, op, { kind, value }, spelled)),
       authorizeAddress: ({ kind, value }, address) => {
-        const decision = checkAddress(principal.grant, { kind, value }, address, principal.context);
+        const decision = this.#checkAddress(principal, { kind, value }, address);
+        scope.decided?.({ decision, address });
         return CheckedAddress.fromDecision(this.#settle(request, op, decision, spelled ?? value));
       },
+      authorizeProgram: ({ kind, value }, real, facts) =>
+        CheckedPath.fromDecision(
+          this.#settle(
+            request,
+            op,
+            this.#unlessSealed(
+              principal,
+              { kind, value },
+              this.#checkAddress(principal, { kind, value }, real),
+            ),
+            spelled ?? value,
+            facts,
+          ),
+        ),
+      refuse: (kind, value, why) => {
+        const decision: Decision = { ...why, kind, value, asked: value, state: "denied", layer: "none" };
+        this.#audit(request, { type: "op", op, ...factsOf(decision) });
+        return this.#deny(request, decision, spelled ?? value);
+      },
+      secretsOf: (checked, addresses) => this.#secretsOf(request, op, spelled, checked, addresses),
       granted,
       cancellable: (key, work) => this.#cancellable(request, key, work),
       cancel: (key) => this.#cancels.get(principal)?.get(key)?.abort(),
       wouldGrant: (kind, value) =>
         this.#decide(principal, { kind, value, absolute: true }).state === "granted",
       isGranted: (requirement) => this.#decide(principal, requirement).state === "granted",
+      permissions: this.#permissions(request, op),
       sealed: this.#options.sealed,
       own: principal.own ?? null,
       powers: this.#options.powers,
@@ -187,21 +250,63 @@ export class Broker {
   /** Decides, writes the decision down, and only then lets the op go on. */
   #authorize(request: OpRequest, op: string, requirement: Requirement, spelled: string | null): Decision {
     const decision = this.#decide(request.principal, requirement);
+    request.scope.decided?.({ decision, address: null });
     return this.#settle(request, op, decision, spelled ?? requirement.value);
   }
 
-  #settle(request: OpRequest, op: string, decision: Decision, spelled: string | null): Decision {
-    const { principal, scope } = request;
-    this.#audit(request, op, decision);
-    if (decision.state === "granted") return decision;
+  #settle(
+    request: OpRequest,
+    op: string,
+    decision: Decision,
+    spelled: string | null,
+    facts?: Readonly<Record<string, unknown>>,
+  ): Decision {
+    this.#audit(request, {
+      type: "op",
+      op,
+      ...factsOf(decision),
+      ...(facts === undefined ? {} : { details: facts }),
+    });
+    return decision.state === "granted" ? decision : this.#deny(request, decision, spelled);
+  }
+
+  #deny({ principal, scope, op }: OpRequest, decision: Decision, spelled: string | null): never {
     const denial: Denial = {
-      id: principal.denialPrefix + request.op,
+      id: principal.denialPrefix + op,
       title: principal.title,
       decision,
       spelled,
     };
     scope.deny(denial);
     throw new RefusedError(denial);
+  }
+
+  async #secretsOf(
+    request: OpRequest,
+    op: string,
+    spelled: string | null,
+    checked: CheckedValue,
+    addresses: readonly CheckedAddress[],
+  ): Promise<readonly PlacedSecret[]> {
+    const { principal } = request;
+    const placed: PlacedSecret[] = [];
+    for (const use of askedSecrets(principal.grant, checked, principal.context)) {
+      const secret = await this.#options.secrets?.find(use.name) ?? null;
+      if (use.isOpen && !isBound(secret, use, principal)) continue;
+      const requirement = { kind: "secrets", value: use.value };
+      const found = this.#decide(principal, requirement);
+      const decision = withOwner(found, use, secret, principal, { request: checked, addresses });
+      request.scope.decided?.({ decision, address: null });
+      this.#settle(request, op, decision, spelled ?? use.value);
+      // What the owner does not have, the owner did not bind: it was refused above.
+      const { value } = secret!;
+      placed.push({
+        header: use.header,
+        text: use.format.replace("{}", () => value),
+        known: knownValue(value),
+      });
+    }
+    return placed;
   }
 
   async #cancellable<Value>(
@@ -222,8 +327,132 @@ export class Broker {
   }
 
   #decide(principal: Principal, requirement: Requirement): Decision {
-    const decision = check(principal.grant, requirement, principal.context);
-    if (decision.state === "denied" || !PATH_KINDS.has(decision.kind) || decision.value === null) {
+    const decision = this.#under(principal, (grant) => check(grant, requirement, principal.context));
+    return this.#unlessSealed(principal, requirement, decision);
+  }
+
+  #checkAddress(principal: Principal, requirement: Requirement, address: string): Decision {
+    return this.#under(
+      principal,
+      (grant) => checkAddress(grant, requirement, address, principal.context),
+    );
+  }
+
+  /** By the grant, and by what was answered and given up since. */
+  #under(principal: Principal, decide: (grant: Grant) => Decision): Decision {
+    return this.#answers.get(principal)?.decide(decide) ?? decide(principal.grant);
+  }
+
+  /** What the operator makes of a refusal: the decision that then stands. What may not be asked for is left as it is. */
+  async #ask(
+    request: OpRequest,
+    op: string,
+    requirement: Requirement,
+    found: Decision,
+    spelled: string | null,
+  ): Promise<Decision> {
+    const { asks } = this.#options;
+    const { principal, scope } = request;
+    const first = this.#prospect(principal, op, requirement, found, spelled);
+    if (asks === undefined || first.state === "never") return refusedBy(first, found);
+    const work = () =>
+      asks.inTurn(scope.signal, async () => {
+        // An answer that was given meanwhile may have decided this one as well.
+        const now = this.#decide(principal, requirement);
+        const prospect = this.#prospect(principal, op, requirement, now, spelled, asks.real);
+        if (prospect.state === "never") return refusedBy(prospect, now);
+        const given = await asks.answerTo(prospect.question, scope.signal);
+        const answer = given ?? "no";
+        const { kind, entry } = prospect.question;
+        const refusal = refusalBy(given === null ? null : asks.asker.name);
+        this.#audit(request, {
+          type: "grant",
+          op,
+          kind,
+          value: answer === "always" ? null : entry,
+          decision: answer === "no" ? "denied" : "granted",
+          rule: refusal.rule,
+          details: { answer },
+        });
+        this.#answersOf(principal).take(prospect, answer, given === null ? null : asks.asker.name);
+        asks.asker.onAnswer?.({ plugin: principal.plugin, kind, entry, answer });
+        if (answer === "no") return { ...now, ...refusal };
+        return this.#decide(principal, requirement);
+      });
+    return await (scope.pause === undefined ? work() : scope.pause(work));
+  }
+
+  #prospect(
+    principal: Principal,
+    op: string,
+    requirement: Requirement,
+    decision: Decision,
+    spelled: string | null,
+    // A guest may ask how it stands as often as it likes, so links are looked up only for a question.
+    real: (path: string) => string = (path) => path,
+  ): Prospect {
+    const { asks } = this.#options;
+    if (asks === undefined || decision.state === "granted") return { state: "never", refusal: null };
+    const facts = { title: principal.title, op, spelled: spelled ?? requirement.value };
+    const isSealed = (found: Decision): boolean =>
+      this.#unlessSealed(principal, requirement, found).state === "denied";
+    return this.#answersOf(principal).prospect(
+      requirement,
+      decision,
+      facts,
+      { limits: asks.limits, real },
+      isSealed,
+    );
+  }
+
+  #answersOf(principal: Principal): Answers {
+    const answers = this.#answers.get(principal) ?? new Answers(principal);
+    this.#answers.set(principal, answers);
+    return answers;
+  }
+
+  #permissions(request: OpRequest, op: string): OwnPermissions {
+    const { principal } = request;
+    return {
+      query: (requirement) => {
+        const decision = this.#decide(principal, requirement);
+        if (decision.state === "granted") return "granted";
+        const { state } = this.#prospect(principal, op, requirement, decision, requirement.value);
+        return state === "ask" ? "prompt" : "denied";
+      },
+      request: async (requirement) => {
+        const decision = this.#decide(principal, requirement);
+        if (decision.state === "granted") return "granted";
+        return (await this.#ask(request, op, requirement, decision, requirement.value)).state;
+      },
+      revoke: (requirement) => this.#answersOf(principal).revoke(requirement),
+      held: (kind) => this.#held(request, kind),
+    };
+  }
+
+  /** What is granted by now of what guests hold. What this one does not hold yet is written down before it gets it. */
+  #held(request: OpRequest, kind: string): Readonly<Record<string, string>> | null {
+    const { principal } = request;
+    const source = HELD[kind]?.(principal);
+    if (source === undefined) return null;
+    const { handedOver } = this.#answersOf(principal);
+    const held: [string, string][] = [];
+    for (const [value, read] of Object.entries(source)) {
+      const decision = this.#decide(principal, { kind, value });
+      if (decision.state === "denied") continue;
+      const isNew = check(principal.grant, { kind, value }, principal.context).state === "denied" &&
+        !handedOver.has(`${kind} ${value}`);
+      if (isNew) this.#audit(request, { type: "grant", op: `${kind}_push`, ...factsOf(decision) });
+      handedOver.add(`${kind} ${value}`);
+      held.push([value, read()]);
+      // A script's reader is the one whose environment it is.
+      if (isNew && kind === "env" && principal.bundle !== null) this.#options.redactor?.know(read());
+    }
+    return Object.fromEntries(held);
+  }
+
+  #unlessSealed(principal: GrantHolder, requirement: Requirement, decision: Decision): Decision {
+    if (decision.state === "denied" || !namesPaths(principal, decision.kind) || decision.value === null) {
       return decision;
     }
     const { value } = decision;
@@ -247,20 +476,28 @@ export class Broker {
     return sealed ?? path.split("/").find((part) => part.toLowerCase() === STATE_FOLDER);
   }
 
-  #audit({ principal, scope }: OpRequest, op: string, decision: Decision): void {
+  /** Redacted before it is cut to its bound: of half a secret nobody could tell any more what it is. */
+  #shown(value: string, { kind, rule }: Partial<AuditEvent>): Partial<AuditEvent> {
+    const plain = kind === "net" ? withoutQuery(value) : value;
+    return {
+      value: boundedValue(this.#options.redactor?.evidence(plain) ?? plain),
+      // The rule by which a value is malformed quotes it.
+      ...(rule === undefined
+        ? {}
+        : { rule: rule.replace(JSON.stringify(value), () => JSON.stringify(plain)) }),
+    };
+  }
+
+  #audit({ principal, scope }: OpRequest, facts: Pick<AuditEvent, "type"> & Partial<AuditEvent>): void {
     try {
       this.#options.audit.write({
-        type: "op",
         tenant: principal.tenant,
         plugin: principal.plugin,
         fingerprint: principal.fingerprint,
         call: scope.id,
         confinement: principal.confinement,
-        op,
-        kind: decision.kind,
-        value: boundedValue(decision.value),
-        decision: decision.state,
-        rule: decision.rule,
+        ...facts,
+        ...(typeof facts.value === "string" ? this.#shown(facts.value, facts) : {}),
       });
     } catch (cause) {
       throw new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
@@ -268,10 +505,36 @@ export class Broker {
   }
 }
 
-/** What is the plugin's own by construction: its bundle for reading, its data folder for both. */
-function ownPlaces({ bundle, context }: Principal, kind: string): readonly string[] {
+function factsOf({ kind, value, state, rule }: Decision): Partial<AuditEvent> {
+  return { kind, value, decision: state, rule };
+}
+
+/** Kinds whose values guests hold, with how each value is read. */
+const HELD: Readonly<Record<string, (principal: Principal) => Readonly<Record<string, () => string>>>> = {
+  env: ({ environment = {} }) =>
+    Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, () => text])),
+  sys: () =>
+    Object.fromEntries(
+      Object.entries(SYSTEM_FACTS).map(([word, find]) => [word, () => JSON.stringify(find())]),
+    ),
+};
+
+function refusedBy(prospect: Prospect, decision: Decision): Decision {
+  return decision.state === "granted" || prospect.state === "ask"
+    ? decision
+    : { ...decision, ...prospect.refusal };
+}
+
+/** Whether a kind's values are paths, which therefore cannot reach Sallyport's own state (T03). */
+function namesPaths({ context }: GrantHolder, kind: string): boolean {
+  const table: KindTable = context.kinds ?? KINDS;
+  return Object.hasOwn(table, kind) && table[kind]?.namesPaths === true;
+}
+
+/** What is the plugin's own by construction: its bundle for reading and, as verified bytes, for running; its data folder for reading and writing. */
+function ownPlaces({ bundle, context }: GrantHolder, kind: string): readonly string[] {
   const places = [
-    kind === "read" ? bundle?.root : undefined,
+    kind === "read" || kind === "run" ? bundle?.root : undefined,
     kind === "read" || kind === "write" ? context.data : undefined,
   ];
   return places.filter((place) => place !== undefined);

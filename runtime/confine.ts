@@ -8,6 +8,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { dirname, join, relative } from "node:path";
 import { HostError } from "../permissions/mod.ts";
+import { withoutStray } from "./descriptors.ts";
 
 /** How strongly a child is confined; the order is from best to least. */
 export type Confinement = "strong" | "medium" | "weak";
@@ -116,15 +117,12 @@ export function planConfinement(
 /** Starts a child; the promise rejects only when the process cannot be made at all. */
 export async function startConfined(options: ConfinedOptions): Promise<ConfinedProcess> {
   const { plan } = options;
-  const launch = plan.bubblewrap === undefined
-    ? directLaunch(options)
-    : bubblewrapLaunch(options, plan.bubblewrap);
   const identity = plan.uidBase === undefined ? {} : unprivilegedIdentity(plan.uidBase);
-  const child = spawn(launch.command, launch.args, {
-    env: {},
-    cwd: "/",
-    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-    ...identity,
+  const child = withoutStray(["ignore", "ignore", "pipe", "pipe", "pipe"], (stdio) => {
+    const { command, args } = plan.bubblewrap === undefined
+      ? directLaunch(options)
+      : bubblewrapLaunch(options, plan.bubblewrap);
+    return spawn(command, args, { env: {}, cwd: "/", stdio, ...identity });
   });
   let tail = "";
   child.stderr!.setEncoding("utf8").on("data", (text: string) => {
@@ -203,9 +201,7 @@ function bestPlan(without: readonly string[]): ConfinementPlan {
   if (process.platform !== "linux") {
     return { level: "weak", reasons: [`bubblewrap does not exist for ${process.platform}`] };
   }
-  const bubblewrap = without.includes("bubblewrap")
-    ? undefined
-    : BUBBLEWRAP_PATHS.find((path) => existsSync(path));
+  const bubblewrap = without.includes("bubblewrap") ? undefined : findBubblewrap();
   if (bubblewrap === undefined) reasons.push("bubblewrap is not installed: install bubblewrap");
   else {
     const failure = probe(bubblewrap);
@@ -316,6 +312,30 @@ function nodeArgs(options: ConfinedOptions, spell: (path: string) => string): st
     spell(options.entry),
     ...(options.args ?? []).map((arg) => typeof arg === "string" ? arg : spell(arg.file)),
   ];
+}
+
+/** Absolute path of bubblewrap, or undefined. */
+export function findBubblewrap(): string | undefined {
+  return BUBBLEWRAP_PATHS.find((path) => existsSync(path));
+}
+
+/** A user for one child alone where the host is root, whom neither modes nor limits of processes hold. */
+export function childIdentity(): { uid: number; gid: number } | Record<never, never> {
+  return process.getuid?.() === 0 && isUserMapped(UNPRIVILEGED_UID_BASE + UNPRIVILEGED_UID_COUNT)
+    ? unprivilegedIdentity(UNPRIVILEGED_UID_BASE)
+    : {};
+}
+
+/** Whether a user of this number exists here: in a user namespace of its own, root may be alone. */
+function isUserMapped(uid: number): boolean {
+  try {
+    return readFileSync("/proc/self/uid_map", "utf8").trim().split("\n").some((line) => {
+      const [first = 0, , count = 0] = line.trim().split(/\s+/).map(Number);
+      return first <= uid && uid < first + count;
+    });
+  } catch {
+    return true;
+  }
 }
 
 function unprivilegedIdentity(base: number): { uid: number; gid: number } {

@@ -1,7 +1,7 @@
 /** One isolate seen from the host: loads a target, calls it, serves its ops, and ends what does not end by itself. */
 import { randomBytes } from "node:crypto";
 import { GuestError, HostError, LimitError, type SallyportError } from "../permissions/mod.ts";
-import type { Broker, CallScope, Principal } from "./broker.ts";
+import type { Broker, CallScope, Principal, Use } from "./broker.ts";
 import { depthOfJson } from "./json_depth.ts";
 import { type GuestLimits, RUNTIME_LIMITS } from "./limits.ts";
 import {
@@ -37,6 +37,10 @@ export interface RunOptions {
   readonly onLine?: ((line: GuestLine) => void) | undefined;
   /** Collects refusals. */
   readonly denials: Denial[];
+  /** Told of each decision about a use. */
+  readonly onUse?: ((use: Use) => void) | undefined;
+  /** How long `deadline` stood still while a person was asked; shared by the load and the call of one run. */
+  readonly paused?: { ms: number } | undefined;
 }
 
 /** What a guest answered; all of it is the guest's word. */
@@ -172,10 +176,29 @@ export class GuestIsolate {
     const id = this.#nextRun++;
     const controller = new AbortController();
     return new Promise<GuestAnswer>((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#finish(wallError(this.#principal, options.wallMs), id),
-        remaining(options),
-      );
+      const paused = options.paused ?? { ms: 0 };
+      const watch = () =>
+        setTimeout(
+          () => this.#finish(wallError(this.#principal, options.wallMs), id),
+          Math.max(0, options.deadline + paused.ms - performance.now()),
+        );
+      let timer = watch();
+      let waits = 0;
+      let since = 0;
+      const pause = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+        if (waits++ === 0) {
+          clearTimeout(timer);
+          since = performance.now();
+        }
+        try {
+          return await work();
+        } finally {
+          if (--waits === 0) {
+            paused.ms += performance.now() - since;
+            if (this.#runs.has(id)) timer = watch();
+          }
+        }
+      };
       const onAbort = (): void => this.#finish(cancelled(this.#principal), id);
       const settle = (answer: GuestAnswer | SallyportError): void => {
         clearTimeout(timer);
@@ -193,6 +216,8 @@ export class GuestIsolate {
         deny: (denial) => {
           if (options.denials.length < RUNTIME_LIMITS.denialsPerCallMax) options.denials.push(denial);
         },
+        pause,
+        ...(options.onUse === undefined ? {} : { decided: options.onUse }),
       };
       this.#runs.set(id, { id, options, scope, controller, settle, ops: 0, lines: 0, lineBytes: 0 });
       this.#onIdle(); // its own deadline watches from now on
@@ -355,11 +380,16 @@ export async function orderIsolate(
 
 /** What the guest platform is told; `denialPrefix` is the principal's. */
 export function guestConfig(
-  facts: Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "denialPrefix" | "dynamicCode" | "isScript">,
+  facts:
+    & Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "denialPrefix" | "dynamicCode" | "isScript">
+    & Partial<Pick<GuestConfig, "hostOps" | "sys" | "tellsReads">>,
 ): GuestConfig {
   const { opsInFlightMax, opsPerCallMax, opBytesMax, timersMax, timerDelayMsMax } = RUNTIME_LIMITS;
   const { logBytesPerCallMax, logLinesPerCallMax, resultBytesMax, errorTextBytesMax } = RUNTIME_LIMITS;
   return {
+    hostOps: [],
+    sys: {},
+    tellsReads: false,
     ...facts,
     limits: {
       opsInFlightMax,
@@ -452,10 +482,6 @@ function failed(facts: Partial<GuestFailure>): GuestAnswer {
 
 function textOr(value: unknown, otherwise: string): string {
   return typeof value === "string" ? value.slice(0, RUNTIME_LIMITS.errorTextBytesMax + 1) : otherwise;
-}
-
-function remaining({ deadline }: RunOptions): number {
-  return Math.max(0, deadline - performance.now());
 }
 
 function wallError({ title }: Principal, wallMs: number): LimitError {

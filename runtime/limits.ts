@@ -70,6 +70,64 @@ export const NET_LIMITS: NetLimits = Object.freeze({
   lookupsPerTenant: 4,
 });
 
+/** Bounds of asking the operator; per isolate unless they say otherwise. */
+export interface AskLimits {
+  /** How long one question waits for its answer, which is then no; the deadline of the call stands still meanwhile. */
+  readonly askMs: number;
+  /** Questions; further ones are answered no. */
+  readonly questionsMax: number;
+  /** A value that is asked about; a longer one is answered no. */
+  readonly questionBytesMax: number;
+  /** What the code of an isolate may give up, one by one. */
+  readonly revocationsMax: number;
+}
+
+/** The values in force. */
+export const ASK_LIMITS: AskLimits = Object.freeze({
+  askMs: 120_000,
+  questionsMax: 100,
+  questionBytesMax: 10_240,
+  revocationsMax: 1_000,
+});
+
+/** Bounds of programs that plugins start; per program unless they say otherwise. */
+export interface CommandLimits {
+  /** From its start to its end, the sandbox's own included. */
+  readonly wallMs: number;
+  /** What it writes to its standard output; above it is stopped, and nothing of it is told. */
+  readonly stdoutBytes: number;
+  /** What it writes to its standard error. */
+  readonly stderrBytes: number;
+  /** Processes and threads at once, itself included. */
+  readonly processes: number;
+  /** Address space of each of its processes. */
+  readonly addressSpaceMb: number;
+  /** Files that each of its processes may have open. */
+  readonly files: number;
+  /** What its folder for temporary files holds, and the largest file that it writes. */
+  readonly scratchMb: number;
+  /** Arguments. */
+  readonly argumentsMax: number;
+  /** Arguments and environment together, as the system holds them. */
+  readonly argumentBytesMax: number;
+  /** Programs of one tenant at once; further ones wait. */
+  readonly commandsPerTenant: number;
+}
+
+/** The values in force. */
+export const COMMAND_LIMITS: CommandLimits = Object.freeze({
+  wallMs: 60_000,
+  stdoutBytes: 8 * 1_048_576,
+  stderrBytes: 1_048_576,
+  processes: 64,
+  addressSpaceMb: 4_096,
+  files: 256,
+  scratchMb: 64,
+  argumentsMax: 1_024,
+  argumentBytesMax: 98_304,
+  commandsPerTenant: 4,
+});
+
 /** Bounds that are the same for every plugin. */
 export interface RuntimeLimits {
   /** Input of one call, as JSON text. */
@@ -217,4 +275,30 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   errorTextBytesMax: 1_024,
   denialsPerCallMax: 256,
   auditValueBytesMax: 1_024,
+});
+
+/** Bounds of what is cut out of text that leaves. */
+export interface RedactionLimits {
+  /**
+   * The shortest value that is looked for. Shorter ones (`true`, `8080`, `en_US`) are parts of ordinary text: cutting them
+   * would eat what a reader needs, and one that a guest can guess tells it, by being cut, that the guess was right.
+   */
+  readonly knownCharsMin: number;
+  /** Values that one tenant's text is searched for; the oldest is forgotten above it. */
+  readonly knownValuesMax: number;
+  /** How much of a value must stand at the end of a console line to be taken for the beginning of one. */
+  readonly begunCharsMin: number;
+  /** The longest secret. */
+  readonly secretCharsMax: number;
+  /** Secrets of one tenant. */
+  readonly secretsPerTenantMax: number;
+}
+
+/** The values in force. */
+export const REDACTION_LIMITS: RedactionLimits = Object.freeze({
+  knownCharsMin: 8,
+  knownValuesMax: 1_024,
+  begunCharsMin: 4,
+  secretCharsMax: 4_096,
+  secretsPerTenantMax: 256,
 });

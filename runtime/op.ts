@@ -1,7 +1,26 @@
 /** What an op is: the only way for a guest to reach anything outside. */
-import type { PathContext, Requirement } from "../permissions/mod.ts";
+import type { Decision, PathContext, Requirement } from "../permissions/mod.ts";
 import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 import type { Powers } from "./powers.ts";
+import type { PlacedSecret } from "./secrets.ts";
+
+/** How a use stands for a guest: `prompt` where it would be refused and the operator can be asked. */
+export type PermissionState = "granted" | "prompt" | "denied";
+
+/** What a guest may learn of its own grant, and do about it. */
+export interface OwnPermissions {
+  /** How a use stands; without a trace. */
+  query(requirement: Requirement): PermissionState;
+  /** Asks the operator where that can be; else tells how the use stands. */
+  request(requirement: Requirement): Promise<PermissionState>;
+  /** Gives up what the value names and all below it, for as long as the isolate lives. */
+  revoke(requirement: Requirement): void;
+  /**
+   * What is granted now of a kind whose values the guest holds, since it reads them without an op; null of any other. What
+   * it does not hold yet is written down.
+   */
+  held(kind: string): Readonly<Record<string, string>> | null;
+}
 
 /** What an op's action may use; there is nothing else in reach. */
 export interface OpTools {
@@ -11,12 +30,23 @@ export interface OpTools {
   authorizeValue(kind: string, value: string): CheckedValue;
   /** The same for an address that a granted value was resolved to. The one source of checked addresses. */
   authorizeAddress(value: CheckedValue, address: string): CheckedAddress;
+  /** The same for the file that a granted program is; `facts` go into the audit with it. */
+  authorizeProgram(value: CheckedValue, real: string, facts: Readonly<Record<string, unknown>>): CheckedPath;
+  /**
+   * The secrets that the guest's request asks to have placed into a request that was decided about, each decided, let go by
+   * its owner, and audited; throws NotCapableError for the first that is not. Holds for this one request, not for the next hop.
+   */
+  secretsOf(request: CheckedValue, addresses: readonly CheckedAddress[]): Promise<readonly PlacedSecret[]>;
+  /** Refuses what is granted and cannot be had, and writes that down; throws NotCapableError. */
+  refuse(kind: string, value: string, why: Pick<Decision, "reason" | "remedy" | "rule">): never;
   /** What `requires` asked for and was granted, in its order; whole kinds left out. */
   readonly granted: readonly CheckedValue[];
   /** Whether `authorize` would grant, without auditing: for choosing how to act, never for acting. */
   wouldGrant(kind: string, value: string): boolean;
   /** Whether a requirement as a guest would state it is granted, without auditing: for answering, never for acting. */
   isGranted(requirement: Requirement): boolean;
+  /** What the guest may do about its own grant. */
+  readonly permissions: OwnPermissions;
   /** Absolute places that no grant reaches, for finding them under other names. */
   sealed(): readonly string[];
   /** What is the guest's own beside its bundle, or null if nothing is. */
@@ -51,6 +81,8 @@ export interface BundleFiles {
   readonly root: string;
   /** Whether reads below the root go to the disk because the manifest says `mutable: true`. */
   readonly isMutable: boolean;
+  /** Whether a file is one of those that were approved by their hash. */
+  isPinned(path: string): boolean;
   /** Absolute path after the bundle's own links; throws NotFound-like errors of the file powers. */
   real(path: string): string;
   /** Bytes of a file. */
@@ -106,6 +138,8 @@ export interface OpDefinition<Args extends readonly unknown[] = readonly unknown
   readonly args: ArgumentSchema<Args>;
   /** What it needs: all must hold, all are audited. Required unless the op is free. */
   readonly requires?: (args: Args) => readonly [Requirement, ...Requirement[]];
+  /** Why the operator is not asked about what it requires. */
+  readonly unasked?: string;
   /** Why it needs nothing; such an op is counted, not logged. */
   readonly free?: string;
   /** Acts, once everything was granted; gives a JSON value. */

@@ -1,6 +1,6 @@
 /** Powers: ambient I/O, passed in and never imported by what uses it. */
 import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
-import type { NetLimits } from "./limits.ts";
+import type { CommandLimits, NetLimits } from "./limits.ts";
 import type { DirectoryEntry, FileFacts } from "./op.ts";
 
 /** What decides about a path while a file power walks it. */
@@ -122,6 +122,67 @@ export interface NetPowers {
   ): Promise<HttpAnswer>;
 }
 
+/** A file that was verified, and is given to a program as its bytes. */
+export interface VerifiedFile {
+  /** Relative path, below the sandbox's folder of the plugin. */
+  readonly path: string;
+  /** What it holds. */
+  readonly bytes: Uint8Array;
+}
+
+/** A program whose bytes were verified: one of the plugin's own. */
+export interface VerifiedProgram extends VerifiedFile {
+  /** What was decided about it. */
+  readonly checked: CheckedPath;
+}
+
+/** How a program is started. */
+export interface CommandOrder {
+  /** Last part of what it is called, which some programs look at. */
+  readonly name: string;
+  /** Its arguments, without its name. */
+  readonly args: readonly string[];
+  /** What it reads from its standard input; null is nothing. */
+  readonly stdin: Uint8Array | null;
+  /** Where it starts inside the sandbox: `/tmp`, or below it. */
+  readonly cwd: string;
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Further verified files that it sees beside a verified program. */
+  readonly files?: readonly VerifiedFile[];
+  /** Places that no grant reaches: hidden where what every program sees would hold them. */
+  readonly sealed: readonly string[];
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  /** Whose turn it uses; lanes take turns. */
+  readonly lane: string;
+}
+
+/** How a program ended. */
+export interface CommandOutcome {
+  /** Its exit code; 128 and the number of a signal that ended it. */
+  readonly code: number;
+  /** All that it wrote to its standard output. */
+  readonly stdout: Uint8Array;
+  /** All that it wrote to its standard error. */
+  readonly stderr: Uint8Array;
+}
+
+/** Starting programs. */
+export interface RunPowers {
+  /** Bounds of one program. */
+  readonly limits: CommandLimits;
+  /** Whether the tenant's policy accepts programs that nothing confines, where nothing can. */
+  readonly mayBeUnconfined: boolean;
+  /** Why programs cannot be confined on this machine, or null. */
+  obstacle(): Promise<string | null>;
+  /**
+   * Runs a program to its end: the file that a path leads to, or verified bytes. Confined where there is no obstacle.
+   * Throws a PowerError when it cannot be started, or passes a bound.
+   */
+  run(program: PathTarget | VerifiedProgram, order: CommandOrder): Promise<CommandOutcome>;
+}
+
 /** All powers that a host hands to its broker. */
 export interface Powers {
   /** Reading the disk. */
@@ -130,6 +191,8 @@ export interface Powers {
   readonly net: NetPowers;
   /** Keys and values; absent where none are kept. */
   readonly storage?: StoragePowers;
+  /** Starting programs; absent where none are started. */
+  readonly run?: RunPowers;
 }
 
 /** A failure of a power that the guest may know: its name is one of Deno.errors, its message holds no host path. */

@@ -68,12 +68,18 @@ export interface GuestConfig {
   readonly envAllow: true | readonly string[];
   /** Entries whose names are denied. */
   readonly envDeny: true | readonly string[];
+  /** Granted facts about the machine: the JSON text of each, by its word. */
+  readonly sys: Readonly<Record<string, string>>;
   /** Prefix of the ids under which a synchronous refusal is reported. */
   readonly denialPrefix: string;
   /** Whether code may be made from strings. */
   readonly dynamicCode: boolean;
   /** A single script ends when nothing of it is left waiting. */
   readonly isScript: boolean;
+  /** Whether each reading of a variable or a fact is told to the host, for finding out what a plugin needs. */
+  readonly tellsReads: boolean;
+  /** Names of the ops that an embedder added. */
+  readonly hostOps: readonly string[];
   /** The bounds that the platform itself enforces first. */
   readonly limits: {
     readonly opsInFlightMax: number;

@@ -4,8 +4,12 @@ import { type BundleFiles, PowerError } from "../runtime/mod.ts";
 import type { PluginSource } from "./source.ts";
 import { SourceError, type SourceReason } from "./source_file.ts";
 
-/** Serves reads below `source.directory` from memory. */
-export function bundleFiles(source: PluginSource, isMutable: boolean): BundleFiles {
+/** Serves reads below `source.directory` from memory; `pinned` are the relative paths of what was approved by its hash. */
+export function bundleFiles(
+  source: PluginSource,
+  isMutable: boolean,
+  pinned: ReadonlySet<string> = new Set(),
+): BundleFiles {
   const root = source.directory;
   const relative = (path: string): string =>
     path === root ? "." : path.slice(root.length + 1).replaceAll(sep, "/");
@@ -14,6 +18,7 @@ export function bundleFiles(source: PluginSource, isMutable: boolean): BundleFil
   return {
     root,
     isMutable,
+    isPinned: (path) => pinned.has(relative(path)),
     real: (path) => attempt(() => absolute(source.real(relative(path)))),
     bytes: (path) => attempt(() => source.bytes(relative(path))),
     stat: (path) =>

@@ -56,7 +56,7 @@ export async function checkPlugin(
     fingerprint: fingerprint.hash,
     files: Object.keys(fingerprint.files).sort(),
     capabilities: capabilities.map(({ fullId, surface }) => ({ id: fullId, surface, live: isLive(surface) })),
-    permissions: describeRequest(manifest.permissions),
+    permissions: describeRequest(manifest.permissions, context.kinds),
     grave: graveOf(manifest.permissions, context).map(({ kind, entry }) =>
       `${kind} ${entry === true ? "everything" : entry}`
     ),

@@ -1,26 +1,36 @@
 /** The host: what embeds Sallyport. It composes the parts and holds no rules. */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { HostError, UsageError } from "../permissions/mod.ts";
+import { HostError, type Kind, type KindTable, kindTable, UsageError } from "../permissions/mod.ts";
 import {
+  type Asker,
+  Asks,
   type AuditSink,
   Broker,
   type ConfinementDemand,
   type ConfinementPlan,
+  defineOp,
   diskFiles,
   ENDOWMENTS,
+  type OpDefinition,
   pinnedNet,
   planConfinement,
+  Redactor,
+  rememberedJail,
   RUNTIME_LIMITS,
+  sandboxedRun,
   WorkerPool,
 } from "../runtime/mod.ts";
 import { jsonlAudit } from "./audit/jsonl.ts";
+import { redactingAudit } from "./audit/redacting.ts";
 import { rememberingBundler } from "./bundle_memory.ts";
 import { Bundler } from "./bundler/mod.ts";
-import { findHome, type Home } from "./home.ts";
+import { findHome, type Home, realAncestor } from "./home.ts";
 import { openOwnSpaces, type OwnSpaces } from "./own_spaces.ts";
+import type { Explain } from "./explain.ts";
 import { Runner } from "./runner.ts";
 import { openScript, type Script, type ScriptOptions } from "./script.ts";
+import { memorySecretStore, openSecrets } from "./secrets/mod.ts";
 import { Validator } from "./validator/mod.ts";
 import { Tenant, type TenantOptions } from "./tenant.ts";
 
@@ -32,6 +42,19 @@ export interface HostOptions {
   readonly home?: string;
   /** Where a tenant's audit goes; JSON Lines under `home` when absent. */
   readonly audit?: (tenant: string) => AuditSink;
+  /** Kinds of permission beside the built-in ones, made with `definePermission`. */
+  readonly permissions?: readonly Kind[];
+  /** Ops beside the built-in ones, made with `defineOp`; guests call them as `context.host.NAME(…)`. */
+  readonly ops?: readonly OpDefinition[];
+  /** Who is asked, one question at a time, about what flags and trust records did not grant; absent is nobody. */
+  readonly asker?: Asker;
+}
+
+/** What an embedder adds. */
+interface Additions {
+  readonly asks?: Asks;
+  readonly kinds: KindTable;
+  readonly ops: readonly OpDefinition[];
 }
 
 /** Majors of Node that the isolate engine has a binary for. */
@@ -42,6 +65,7 @@ interface Opened {
   readonly spaces: OwnSpaces;
   readonly runner: Runner;
   readonly bundler: Pick<Bundler, "bundle">;
+  readonly explain: Explain;
 }
 
 /** A host with its workers; ends them when it is disposed of. */
@@ -51,14 +75,22 @@ export class Host {
   readonly #pool: WorkerPool;
   readonly #bundler: Bundler;
   readonly #openAudit: (tenant: string) => AuditSink;
+  readonly #added: Additions;
   readonly #tenants = new Map<string, Pick<Opened, "tenant" | "spaces"> & { readonly audit: AuditSink }>();
+  readonly #jail = rememberedJail();
   #closing: Promise<void> | undefined;
 
   /** Use `createHost`. */
-  constructor(plan: ConfinementPlan, home: Home, openAudit: (tenant: string) => AuditSink) {
+  constructor(
+    plan: ConfinementPlan,
+    home: Home,
+    openAudit: (tenant: string) => AuditSink,
+    added: Additions = { kinds: kindTable(), ops: [] },
+  ) {
     this.#plan = plan;
     this.#home = home;
     this.#openAudit = openAudit;
+    this.#added = added;
     this.#pool = new WorkerPool(plan);
     this.#bundler = new Bundler({ plan });
   }
@@ -80,9 +112,19 @@ export class Host {
 
   /** Opens a single script for a tenant of its own. Throws UsageError as `tenant` does, and for a file that is none. */
   script(id: string, file: string, options: ScriptOptions): Script {
-    const { runner, bundler, spaces } = this.#open(id, { plugins: [] });
+    const { runner, bundler, spaces, explain } = this.#open(
+      id,
+      { plugins: [], ...(options.secrets === undefined ? {} : { secrets: options.secrets }) },
+    );
     this.warm();
-    return openScript(file, options, { runner, bundler, tenant: id, spaces });
+    return openScript(file, options, {
+      runner,
+      bundler,
+      tenant: id,
+      spaces,
+      kinds: this.#added.kinds,
+      explain,
+    });
   }
 
   /**
@@ -117,23 +159,33 @@ export class Host {
     if (this.#tenants.has(id)) {
       throw new UsageError("ERR_USAGE", `Cannot open tenant "${id}" twice: keep the first one`);
     }
-    const audit = this.#openAudit(id);
+    const redactor = new Redactor();
+    const audit = redactingAudit(this.#openAudit(id), redactor);
     const spaces = openOwnSpaces({
       temporaryRoot: this.#home.temporary,
       dataRoot: join(this.#home.data, id),
       storageFile: join(this.#home.storage, `${id}.sqlite`),
       storageBytesMax: options.policy?.storageBytesMax ?? RUNTIME_LIMITS.storageBytesPerTenantMax,
     });
+    const mayBeUnconfined = options.policy?.unconfinedCommands === "allow";
+    const confinement = this.#plan.level + (mayBeUnconfined ? ", commands may be unconfined" : "");
+    const store = options.secrets ?? memorySecretStore();
+    const secrets = openSecrets({ tenant: id, store, redactor, audit, confinement });
     const broker = new Broker({
-      ops: ENDOWMENTS.flatMap(({ ops }) => ops),
+      ops: [...BUILT_IN_OPS, ...this.#added.ops],
       audit,
       powers: {
         files: diskFiles({ unlinked: [this.#home.data, this.#home.temporary] }),
         net: pinnedNet(),
         storage: spaces.storage,
+        run: sandboxedRun({ mayBeUnconfined, jail: this.#jail }),
       },
       sealed: () => this.#sealed(),
+      asks: this.#added.asks,
+      secrets,
+      redactor,
     });
+    const explain: Explain = (holder, requirement) => broker.explain(holder, requirement);
     const bundler = rememberingBundler(this.#bundler);
     const runner = new Runner({
       tenant: id,
@@ -141,7 +193,10 @@ export class Host {
       bundler,
       broker,
       audit,
-      confinement: this.#plan.level,
+      confinement,
+      redactor,
+      secrets,
+      hostOps: this.#added.ops.map(({ name }) => name),
     });
     const validator = new Validator({ tenant: id, pool: this.#pool, bundler, broker });
     const tenant = new Tenant(id, options, {
@@ -149,12 +204,15 @@ export class Host {
       validator,
       audit,
       bundler,
-      confinement: this.#plan.level,
+      confinement,
       spaces,
+      secrets,
+      kinds: this.#added.kinds,
+      explain,
       warm: () => this.#pool.warm(),
     });
     this.#tenants.set(id, { tenant, audit, spaces });
-    return { tenant, runner, bundler, spaces };
+    return { tenant, runner, bundler, spaces, explain };
   }
 
   /** What no grant reaches (T03): all state, and the plugins of every tenant. */
@@ -175,7 +233,7 @@ export class Host {
 
 /**
  * Makes a host. Throws HostError `ERR_CONFINEMENT` when workers cannot be confined as strongly as is asked, `ERR_ENGINE` on a
- * Node that the isolate engine has no binary for.
+ * Node that the isolate engine has no binary for, UsageError for a kind or an op whose name is taken.
  *
  * @example
  * ```ts
@@ -185,6 +243,8 @@ export class Host {
  */
 export async function createHost(options: HostOptions = {}): Promise<Host> {
   refuseOtherNode(process.versions.node);
+  const kinds = kindTable(options.permissions);
+  const ops = addedOps(options.ops ?? [], kinds);
   const plan = planConfinement(options.confinement ?? "strong");
   const home = options.home === undefined
     ? findHome({ userHome: homedir(), cwd: process.cwd() })
@@ -192,7 +252,30 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   const openAudit = options.audit ??
     ((tenant: string) =>
       jsonlAudit({ directory: home.audit, tenant, keyFile: home.auditKey, now: () => Date.now() }));
-  return new Host(plan, home, openAudit);
+  const { asker } = options;
+  const asking = asker === undefined ? {} : { asks: new Asks({ asker, real: realAncestor }) };
+  return new Host(plan, home, openAudit, { kinds, ops, ...asking });
+}
+
+const BUILT_IN_OPS: readonly OpDefinition[] = ENDOWMENTS.flatMap(({ ops }) => ops);
+
+/** An op that took a built-in one's name would stand in the audit, and in a guest's hands, as something that it isn't. */
+function addedOps(ops: readonly OpDefinition[], kinds: KindTable): readonly OpDefinition[] {
+  for (const [place, { name }] of ops.entries()) {
+    const problem = !/^[a-zA-Z][a-zA-Z0-9_]{0,63}$/.test(name) || name === "then"
+      ? "its name is 1 to 64 letters, digits and _, starts with a letter, and is not `then`"
+      : BUILT_IN_OPS.some((op) => op.name === name)
+      ? "a built-in op has that name"
+      : Object.hasOwn(kinds, name)
+      ? "a kind of permission has that name"
+      : ops.findIndex((op) => op.name === name) !== place
+      ? "another one has that name"
+      : undefined;
+    if (problem !== undefined) {
+      throw new UsageError("ERR_USAGE", `Cannot add the op ${JSON.stringify(name)}: ${problem}`);
+    }
+  }
+  return ops.map((op) => defineOp({ ...op }));
 }
 
 function refuseOtherNode(version: string): void {

@@ -15,19 +15,34 @@
  */
 export * from "../permissions/mod.ts";
 export {
+  type Answer,
+  type Answered,
+  type ArgumentSchema,
+  type Asker,
   type AuditEvent,
   type AuditSink,
   type Confinement,
   type ConfinementDemand,
   type ConfinementPlan,
+  defineOp,
   type Denial,
   type GuestLimits,
   type GuestLine,
+  type KnownValue,
   memoryAudit,
+  type OpDefinition,
+  type OpTools,
+  type OwnedSecret,
+  type PlacedSecret,
+  PowerError,
+  type Question,
   toOperator,
+  type Use,
 } from "../runtime/mod.ts";
 export { jsonlAudit, type JsonlAuditOptions } from "./audit/jsonl.ts";
 export type { PluginCheck } from "./check_plugin.ts";
+export type { Discovery, KindEntry } from "./discovery.ts";
+export type { Explanation } from "./explain.ts";
 export { createHost, Host, type HostOptions } from "./host.ts";
 export {
   directoryLoader,
@@ -58,6 +73,14 @@ export {
   type TenantOptions,
   type TrustOptions,
 } from "./tenant.ts";
+export {
+  fileSecretStore,
+  memorySecretStore,
+  type SecretBinding,
+  type SecretRow,
+  type Secrets,
+  type SecretStore,
+} from "./secrets/mod.ts";
 export type { ImportEdge, ImportKind } from "./bundler/mod.ts";
 export {
   type FileHashes,

@@ -2,7 +2,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import semver from "semver";
-import { type Grant, ManifestError, type PathContext, SallyportError } from "../permissions/mod.ts";
+import {
+  type Grant,
+  type KindTable,
+  ManifestError,
+  type PathContext,
+  SallyportError,
+} from "../permissions/mod.ts";
 import { PluginSource } from "./source.ts";
 import { SourceError } from "./source_file.ts";
 import { capabilitiesOf, type Manifest, parseManifest } from "./manifest/mod.ts";
@@ -57,10 +63,11 @@ export interface InvalidPlugin {
  * Reads and validates one plugin; nothing of it is imported or run. Throws ManifestError `ERR_MANIFEST_NOT_FOUND`,
  * `_SYNTAX` or `_INVALID`.
  */
-export function loadPlugin(location: PluginLocation): LoadedPlugin {
+export function loadPlugin(location: PluginLocation, kinds?: KindTable): LoadedPlugin {
   const source = openSource(location.directory);
   const manifest = parseManifest(readManifest(source, location.directory), {
     file: join(location.directory, "plugin.yaml"),
+    ...(kinds === undefined ? {} : { kinds }),
   });
   refuseLeavingFiles(manifest, source, location.directory);
   return {

@@ -28,7 +28,12 @@ export interface ToolContext {
   readonly deadline: number;
   /** What the plugin keeps. */
   readonly storage: PluginStorage;
+  /** What the program that runs the plugin offers beside Sallyport's own: functions of JSON values, by name. */
+  readonly host: Readonly<Record<string, HostOp>>;
 }
+
+/** A function that the program offers. Rejects with `ERR_NOT_CAPABLE` where the plugin lacks a permission for it. */
+export type HostOp = <Value = unknown>(...args: readonly unknown[]) => Promise<Value>;
 
 /** A tool: a JSON value from a JSON value. What it throws is the tool's own failure, and shown as such. */
 export type ToolHandler<Input = Record<string, unknown>, Output = unknown> = (

@@ -13,6 +13,11 @@ export interface TenantPolicy {
   readonly storageBytesMax?: number;
   /** The environment that `env` grants from; absent is empty. */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * `"allow"`: where programs that plugins start cannot be confined, they run without any confinement, with all that the
+   * host's own user may do. Absent is that they are refused there. Every report and audit line says so.
+   */
+  readonly unconfinedCommands?: "allow";
   /** What `$home` stands for; absent is unmapped. */
   readonly home?: string;
   /** What `$project` stands for; absent is unmapped. */

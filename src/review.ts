@@ -3,6 +3,8 @@ import {
   describeRequest,
   type GraveEntry,
   graveOf,
+  KINDS,
+  type KindTable,
   type PathContext,
   type PermissionRequest,
   type RequestLine,
@@ -79,7 +81,11 @@ export interface PluginReview extends ReviewedPlugin {
 }
 
 /** Looks at a pinned plugin. Everything is taken from the memory that was hashed. */
-export function reviewPlugin(plugin: LoadedPlugin, fingerprint: Fingerprint): ReviewedPlugin {
+export function reviewPlugin(
+  plugin: LoadedPlugin,
+  fingerprint: Fingerprint,
+  kinds: KindTable = KINDS,
+): ReviewedPlugin {
   const { name, manifest, source, capabilities } = plugin;
   const roles = new Map(declaredFiles(manifest).map(({ path, role }) => [path, role] as const));
   const roleOf = (path: string): ReviewedFile["role"] =>
@@ -98,13 +104,13 @@ export function reviewPlugin(plugin: LoadedPlugin, fingerprint: Fingerprint): Re
     })),
     packages: packagesOf(plugin, Object.keys(fingerprint.files)),
     trees: Object.entries(fingerprint.trees).sort(byPath).map(([entry, files]) => ({ entry, files })),
-    permissions: describeRequest(manifest.permissions),
+    permissions: describeRequest(manifest.permissions, kinds),
   };
 }
 
 /** Shows a request that is about to be granted. */
 export function previewGrants(request: PermissionRequest, context: PathContext): GrantPreview {
-  return { request, lines: describeRequest(request), grave: graveOf(request, context) };
+  return { request, lines: describeRequest(request, context.kinds), grave: graveOf(request, context) };
 }
 
 /** The packages that pinned files lie in, as their own package.json names them where it was consulted. */

@@ -6,6 +6,8 @@ import { randomUUID } from "node:crypto";
 import {
   ActivationError,
   BundleError,
+  CapabilityError,
+  check,
   type Grant,
   GuestError,
   HostError,
@@ -31,7 +33,11 @@ import {
   newDenialPrefix,
   type OwnSpace,
   type Principal,
+  type Redactor,
   RUNTIME_LIMITS,
+  SYSTEM_FACTS,
+  type SystemFact,
+  type Use,
   type WorkerPool,
 } from "../runtime/mod.ts";
 import { writeEvent } from "./audit/write_event.ts";
@@ -63,6 +69,8 @@ export interface Unit {
   readonly grant: Grant;
   /** Where its paths start. */
   readonly context: PathContext;
+  /** Real path of the plugin's directory, or of the script. */
+  readonly place: string;
   /** Its own verified files; null for a script. */
   readonly bundle: BundleFiles | null;
   /** What is its own to write to. */
@@ -71,6 +79,8 @@ export interface Unit {
   readonly environment: Readonly<Record<string, string>>;
   /** What it may use. */
   readonly limits: GuestLimits;
+  /** Whether the guest tells of each variable and fact that it reads, for finding out what it needs. */
+  readonly tellsReads?: boolean;
 }
 
 /** What a caller may say about one call. */
@@ -83,6 +93,8 @@ export interface CallOptions {
   readonly onLine?: (line: GuestLine) => void;
   /** Gets every refusal, those that the guest caught included. */
   readonly onDenial?: (denial: Denial) => void;
+  /** Gets each decision about a use, as it is made. */
+  readonly onUse?: (use: Use) => void;
 }
 
 /** What a runner works with; belongs to one tenant. */
@@ -99,6 +111,12 @@ export interface RunnerOptions {
   readonly audit: AuditSink;
   /** What workers reach, for the audit. */
   readonly confinement: string;
+  /** What all that leaves passes: results, errors, console lines, refusals. */
+  readonly redactor: Redactor;
+  /** Told before each call, since the call may repeat what was set meanwhile. */
+  readonly secrets: { learn(): Promise<void> };
+  /** Names of the ops that the embedder added, for the guests; absent is none. */
+  readonly hostOps?: readonly string[];
 }
 
 interface Active {
@@ -140,15 +158,18 @@ export class Runner {
   }
 
   async #call(unit: Unit, input: unknown, options: CallOptions): Promise<unknown> {
-    const run = startRun(unit, options);
+    const { redactor, secrets } = this.#options;
+    await secrets.learn();
+    refuseWasm(unit);
+    const run = startRun(unit, options, redactor);
     const text = inputText(unit, input, run.wallMs);
     this.#audit(unit, run.id, "call", { target: targetText(unit), phase: "start" });
     try {
       const active = await this.#activate(unit, run);
       // One that was cancelled meanwhile never reaches the isolate, which it would end for its neighbours.
-      if (run.giveUp.aborted) throw tooLate(unit, run);
+      if (hasEnded(run)) throw tooLate(unit, run);
       const answer = await active.isolate.call(text, run);
-      const value = valueOf(unit, active, answer, run.denials);
+      const value = redactor.value(valueOf(unit, active, answer, run.denials));
       this.#audit(unit, run.id, "call", { phase: "end", ok: true });
       return value;
     } catch (error) {
@@ -158,9 +179,9 @@ export class Runner {
         ok: false,
         code,
       });
-      throw error;
+      throw error instanceof SallyportError ? redactor.error(error) : error;
     } finally {
-      for (const denial of run.denials) options.onDenial?.(denial);
+      for (const denial of run.denials) options.onDenial?.(redactor.value(denial));
     }
   }
 
@@ -220,8 +241,10 @@ export class Runner {
       confinement,
       grant: unit.grant,
       context: unit.context,
+      place: unit.place,
       bundle: unit.bundle,
       own: unit.own,
+      environment: unit.environment,
       denialPrefix: newDenialPrefix(),
     };
     // The worker starts while the bundler works; whichever fails first is told, and the other's end is waited for.
@@ -251,15 +274,36 @@ export class Runner {
   /** What the guest platform is told. Granted environment is pushed with the isolate, and written down here. */
   #configOf(unit: Unit, principal: Principal, call: string): string {
     const env = selectEnvironment(unit.grant, unit.environment);
-    for (const value of Object.keys(env)) {
+    for (const [value, text] of Object.entries(env)) {
       this.#audit(unit, call, "grant", {}, { op: "env_push", kind: "env", value, decision: "granted" });
+      // A script's reader is the one whose environment it is, and printing it is what many scripts are for.
+      if (unit.target.export !== null) this.#options.redactor.know(text);
+    }
+    const dynamicCode = isGranted(unit, "dynamicCode");
+    if (dynamicCode) {
+      const facts = { op: "dynamic_code", kind: "dynamicCode", value: null, decision: "granted" } as const;
+      this.#audit(unit, call, "grant", {}, facts);
     }
     return JSON.stringify(guestConfig({
       env,
+      sys: this.#factsOf(unit, call),
       ...environmentRules(unit.grant),
       denialPrefix: principal.denialPrefix,
-      dynamicCode: false,
+      dynamicCode,
       isScript: unit.target.export === null,
+      tellsReads: unit.tellsReads === true,
+      hostOps: this.#options.hostOps ?? [],
+    }));
+  }
+
+  /** Granted facts about the machine, as they are now. */
+  #factsOf(unit: Unit, call: string): Readonly<Record<string, string>> {
+    const words = Object.keys(SYSTEM_FACTS).filter((word): word is SystemFact =>
+      isGranted(unit, "sys", word)
+    );
+    return Object.fromEntries(words.map((value) => {
+      this.#audit(unit, call, "grant", {}, { op: "sys_push", kind: "sys", value, decision: "granted" });
+      return [value, JSON.stringify(SYSTEM_FACTS[value]())];
     }));
   }
 
@@ -276,6 +320,20 @@ export class Runner {
   }
 }
 
+function isGranted({ grant, context }: Unit, kind: string, value: string | null = null): boolean {
+  return check(grant, { kind, value }, context).state === "granted";
+}
+
+/** WebAssembly's memory is counted by nobody, so it waits for a worker of its own; silence would look like consent. */
+function refuseWasm(unit: Unit): void {
+  if (!isGranted(unit, "wasm")) return;
+  throw new CapabilityError(
+    "ERR_CAPABILITY_NOT_LIVE",
+    `Cannot run ${unit.title}: it is granted wasm, and this version cannot run WebAssembly yet. Take wasm out of its permissions, or deny it with --deny-wasm`,
+    { details: { plugin: unit.plugin, kind: "wasm" } },
+  );
+}
+
 interface Run {
   readonly id: string;
   readonly deadline: number;
@@ -285,9 +343,19 @@ interface Run {
   readonly giveUp: AbortSignal;
   readonly onLine: ((line: GuestLine) => void) | undefined;
   readonly denials: Denial[];
+  readonly onUse: ((use: Use) => void) | undefined;
+  /** What a person took to answer does not count. */
+  readonly paused: { ms: number };
 }
 
-function startRun(unit: Unit, options: CallOptions): Run {
+/** Whether nobody waits for it any more. */
+function hasEnded({ signal, deadline, paused }: Run): boolean {
+  return signal?.aborted === true || performance.now() >= deadline + paused.ms;
+}
+
+function startRun(unit: Unit, options: CallOptions, redactor: Redactor): Run {
+  const { onLine } = options;
+  const cut = redactor.lines();
   const wallMs = Math.min(unit.limits.wallMs, options.wallMs ?? Infinity);
   const inTime = AbortSignal.timeout(wallMs);
   return {
@@ -296,8 +364,10 @@ function startRun(unit: Unit, options: CallOptions): Run {
     wallMs,
     signal: options.signal,
     giveUp: options.signal === undefined ? inTime : AbortSignal.any([inTime, options.signal]),
-    onLine: options.onLine,
+    onLine: onLine === undefined ? undefined : ({ level, text }) => onLine({ level, text: cut(text) }),
     denials: [],
+    onUse: options.onUse,
+    paused: { ms: 0 },
   };
 }
 

@@ -5,22 +5,29 @@
 import { basename, join } from "node:path";
 import {
   check,
+  type Decision,
   grantOf,
+  type KindTable,
   layerOf,
   type PathContext,
   type PermissionRequest,
+  type Requirement,
   TrustError,
   UsageError,
 } from "../permissions/mod.ts";
 import type { Bundler } from "./bundler/mod.ts";
 import type { LimitRequest } from "./manifest/mod.ts";
 import { limitsOf } from "./policy.ts";
+import { findPrograms } from "./programs.ts";
 import { type OwnSpaces, scriptLineage } from "./own_spaces.ts";
 import { withRealPaths } from "./real_paths.ts";
 import type { CallOptions, Runner, Unit } from "./runner.ts";
+import type { SecretStore } from "./secrets/mod.ts";
 import { PluginSource } from "./source.ts";
 import { SourceError } from "./source_file.ts";
-import { type Fingerprint, fingerprintOf } from "./trust/mod.ts";
+import { ceilingLayer, discoverUses, type Discovery, widened } from "./discovery.ts";
+import { type Explain, explainUse } from "./explain.ts";
+import { type Fingerprint, fingerprintOf, type Narrowing } from "./trust/mod.ts";
 
 /** How a script runs. */
 export interface ScriptOptions extends CallOptions {
@@ -34,10 +41,16 @@ export interface ScriptOptions extends CallOptions {
   readonly limits: LimitRequest;
   /** `sha256:…` that its source must have. */
   readonly fingerprint?: string;
+  /** Where secrets are kept; absent is nowhere. */
+  readonly secrets?: SecretStore;
 }
 
 /** A script that is ready to run. */
 export interface Script {
+  /** Decides as if the script used it now; runs nothing. */
+  explain(requirement: Requirement): Decision;
+  /** Runs it with its permissions widened to a ceiling, and tells what it used. Throws UsageError for a ceiling that may not be. */
+  discover(input: unknown, ceiling: Narrowing): Promise<Discovery>;
   /** Hash over the script and all that it imports; bundles it, runs nothing. */
   fingerprint(): Promise<Fingerprint>;
   /** Runs it and gives what its default export gives, or null when it has none. Throws what a call throws. */
@@ -53,9 +66,11 @@ export function openScript(
     readonly bundler: Pick<Bundler, "bundle">;
     readonly tenant: string;
     readonly spaces: OwnSpaces;
+    readonly kinds: KindTable;
+    readonly explain: Explain;
   },
 ): Script {
-  const context: PathContext = { cwd: options.cwd };
+  const context: PathContext = { cwd: options.cwd, kinds: parts.kinds, which: findPrograms() };
   const grant = grantOf(withRealPaths(layerOf("flags", options.permissions, context)));
   const mayRead = (path: string): boolean =>
     check(grant, { kind: "read", value: path, absolute: true }, context).state === "granted";
@@ -74,30 +89,41 @@ export function openScript(
       trees: {},
     });
   };
+  const unitOf = async (): Promise<Unit> => {
+    const pinned = options.fingerprint === undefined ? null : await pin();
+    if (pinned !== null && pinned.hash !== options.fingerprint) {
+      throw changed(name, pinned.hash, options.fingerprint!);
+    }
+    return {
+      key: `script ${join(source.directory, target.path)}`,
+      plugin: name,
+      title: `Script "${name}"`,
+      source,
+      target,
+      declaredIn: null,
+      fingerprint: pinned?.hash ?? null,
+      verify: () => {},
+      grant,
+      context,
+      place: join(source.directory, target.path),
+      bundle: null,
+      own: parts.spaces.spaceOf(scriptLineage(join(source.directory, target.path))),
+      environment: options.environment,
+      limits: limitsOf(options.limits, { limits: options.limits }),
+    };
+  };
   return {
     fingerprint: pin,
-    async run(input) {
-      const pinned = options.fingerprint === undefined ? null : await pin();
-      if (pinned !== null && pinned.hash !== options.fingerprint) {
-        throw changed(name, pinned.hash, options.fingerprint!);
-      }
-      const unit: Unit = {
-        key: `script ${join(source.directory, target.path)}`,
-        plugin: name,
-        title: `Script "${name}"`,
-        source,
-        target,
-        declaredIn: null,
-        fingerprint: pinned?.hash ?? null,
-        verify: () => {},
-        grant,
-        context,
-        bundle: null,
-        own: parts.spaces.spaceOf(scriptLineage(join(source.directory, target.path))),
-        environment: options.environment,
-        limits: limitsOf(options.limits, { limits: options.limits }),
-      };
-      return await parts.runner.call(unit, input, options);
+    explain: (requirement) => explainUse(parts.explain, { grant, context, bundle: null }, requirement),
+    run: async (input) => await parts.runner.call(await unitOf(), input, options),
+    async discover(input, ceiling) {
+      const wide = widened(grant, ceilingLayer(ceiling, { context, bundle: null }, parts.explain));
+      const unit: Unit = { ...await unitOf(), grant: wide, tellsReads: true };
+      const declared = { request: options.permissions, source: "flags" as const, context };
+      return await discoverUses(
+        declared,
+        (onUse) => parts.runner.call(unit, input, { ...options, onUse }),
+      );
     },
   };
 }

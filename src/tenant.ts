@@ -6,16 +6,21 @@ import { basename, join } from "node:path";
 import {
   CapabilityError,
   HostError,
+  KINDS,
+  type KindTable,
   type PathContext,
   type PermissionRequest,
+  type Requirement,
   SallyportError,
   TrustError,
 } from "../permissions/mod.ts";
-import type { AuditSink } from "../runtime/mod.ts";
+import type { Answered, AuditSink } from "../runtime/mod.ts";
 import { writeEvent } from "./audit/write_event.ts";
 import type { Bundler } from "./bundler/mod.ts";
 import { bundleFiles } from "./bundle_files.ts";
-import { contextOf, grantPlugin } from "./grant_plugin.ts";
+import { contextOf, grantCapability, grantPlugin, layersOf } from "./grant_plugin.ts";
+import { ceilingLayer, discoverUses, type Discovery, widened } from "./discovery.ts";
+import { type Explain, explainUse, type Explanation } from "./explain.ts";
 import { checkPlugin, isLive, type PluginCheck } from "./check_plugin.ts";
 import { fixedLoader, type Loader } from "./loaders/mod.ts";
 import type { Manifest } from "./manifest/mod.ts";
@@ -42,6 +47,7 @@ import { limitsOf, type TenantPolicy } from "./policy.ts";
 import { findCapability, findExposed } from "./registry.ts";
 import type { CallOptions, Runner, Unit } from "./runner.ts";
 import { callWithSchemas } from "./schemas.ts";
+import type { Secrets, SecretStore } from "./secrets/mod.ts";
 import { type Capability } from "./surfaces/mod.ts";
 import { type PluginReview, previewGrants, reviewPlugin } from "./review.ts";
 import {
@@ -56,6 +62,7 @@ import {
   type TrustKey,
   type TrustRecord,
   type TrustStore,
+  withAnswers,
 } from "./trust/mod.ts";
 import { pinPlugin } from "./trust/pin_plugin.ts";
 import type { Validator } from "./validator/mod.ts";
@@ -68,6 +75,8 @@ export interface TenantOptions {
   readonly plugins: Loader | readonly string[];
   /** Where trust outlives the process; absent is nowhere. */
   readonly store?: TrustStore;
+  /** Where secrets are kept; absent is in memory, for this process. */
+  readonly secrets?: SecretStore;
   /** Cuts down what every plugin of the tenant is granted; kinds that it does not mention are left. */
   readonly narrowing?: Narrowing;
 }
@@ -86,6 +95,12 @@ export interface TenantParts {
   readonly confinement: string;
   /** What plugins keep between calls. */
   readonly spaces: OwnSpaces;
+  /** What its owner keeps for its plugins. */
+  readonly secrets: Secrets;
+  /** The kinds of permission that exist; absent is the built-in ones. */
+  readonly kinds?: KindTable;
+  /** Decides as the broker does. */
+  readonly explain: Explain;
   /** Called when the first plugin may run. */
   readonly warm: () => void;
 }
@@ -177,9 +192,12 @@ interface Catalog {
 export class Tenant {
   /** Its id. */
   readonly id: string;
+  /** Its secrets, in their owner's hands. */
+  readonly secrets: Secrets;
   readonly #policy: TenantPolicy;
   readonly #loader: Loader;
   readonly #parts: TenantParts;
+  readonly #kinds: KindTable;
   readonly #approvals: Approvals;
   readonly #narrowing: Narrowing | undefined;
   readonly #exposed = new Set<string>();
@@ -192,8 +210,21 @@ export class Tenant {
     this.#policy = options.policy ?? {};
     this.#loader = "load" in options.plugins ? options.plugins : fixedLoader(options.plugins);
     this.#parts = parts;
+    const { secrets } = parts;
+    // The owner's side only: what else the host does with them is not the embedder's.
+    this.secrets = {
+      set: (name, value, binding) => secrets.set(name, value, binding),
+      list: () => secrets.list(),
+      delete: (name) => secrets.delete(name),
+    };
+    this.#kinds = parts.kinds ?? KINDS;
     this.#approvals = new Approvals(id, options.store);
     this.#narrowing = options.narrowing;
+  }
+
+  /** What workers of its plugins reach, and whether programs that they start may be without any confinement. */
+  get confinement(): string {
+    return this.#parts.confinement;
   }
 
   /** Every plugin that was found, in the loader's order. Reads manifests, and no code. */
@@ -248,7 +279,7 @@ export class Tenant {
     const fingerprint = await this.#pin(plugin);
     const context = this.#contextOf(plugin, (await this.#quietRecord(plugin))?.lineage ?? newLineage());
     return {
-      ...reviewPlugin(plugin, fingerprint),
+      ...reviewPlugin(plugin, fingerprint, this.#kinds),
       grants: (flags) => previewGrants(grantsOf(plugin.manifest.permissions, flags, context), context),
       approve: (options) => this.#approve(plugin, fingerprint, options),
     };
@@ -301,6 +332,90 @@ export class Tenant {
    * CollisionError, TrustError, BundleError, ActivationError, NotCapableError, GuestError, LimitError or HostError.
    */
   async call(id: string, input: unknown, options: CallOptions = {}): Promise<unknown> {
+    const { unit, capability, plugin } = await this.#callable(id);
+    const { validator, runner } = this.#parts;
+    const call = (): Promise<unknown> => runner.call(unit, input, options);
+    return await callWithSchemas(plugin.name, capability, input, validator, call);
+  }
+
+  /**
+   * Calls a capability with what its plugin declares widened to a ceiling, and tells what it used. The policy and every
+   * deny stand. Throws as `call` does before code runs, and UsageError for a ceiling that may not be.
+   */
+  async discover(
+    id: string,
+    input: unknown,
+    ceiling: Narrowing,
+    options: CallOptions = {},
+  ): Promise<Discovery> {
+    const { unit, capability, plugin } = await this.#callable(id);
+    const { validator, runner, explain } = this.#parts;
+    const grant = widened(unit.grant, ceilingLayer(ceiling, unit, explain));
+    this.#auditTrust("grant", plugin.name, unit.fingerprint, { discover: capability.fullId, ceiling });
+    const wider: Unit = { ...unit, key: JSON.stringify([unit.key, ceiling]), grant, tellsReads: true };
+    const declared = {
+      request: plugin.manifest.permissions,
+      source: "manifest" as const,
+      context: unit.context,
+    };
+    return await discoverUses(
+      declared,
+      (onUse) =>
+        callWithSchemas(
+          plugin.name,
+          capability,
+          input,
+          validator,
+          () => runner.call(wider, input, { ...options, onUse }),
+        ),
+    );
+  }
+
+  /**
+   * Decides about a use as if the plugin, or one of its capabilities, made it now; of a plugin that is not trusted as it
+   * is, what would be decided once all that it asks for were approved. Runs nothing.
+   */
+  async explain(name: string, requirement: Requirement, capability?: string): Promise<Explanation> {
+    const plugin = await this.#plugin(name);
+    const standing = await this.#approvals.standing(plugin);
+    const approval = standing.state === "approved" ? standing.approval : null;
+    const data = this.#parts.spaces.dataOf(approval?.lineage ?? newLineage());
+    const approved = { grants: approval?.grants, flags: approval?.flags, narrowing: this.#narrowing };
+    const holder = layersOf(plugin, approved, this.#policy, data, this.#kinds);
+    const found = capability === undefined ? null : findCapability(capability, plugin.capabilities);
+    const grant = found === null ? holder.grant : grantCapability(holder, found);
+    // Files below its own directory are its own to read; which bytes they have does not matter here.
+    const bundle = bundleFiles(plugin.source, false, new Set());
+    const decision = explainUse(this.#parts.explain, { ...holder, grant, bundle }, requirement);
+    return { decision, isAfterTrust: approval === null };
+  }
+
+  /**
+   * Adds to the plugin's trust record what was agreed to at the prompt; never more than its manifest asks for. Throws
+   * TrustError where there is no record of the plugin as it is, HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
+   */
+  async saveAnswers(name: string, answers: readonly Answered[], approver: string): Promise<TrustRecord> {
+    const plugin = await this.#plugin(name);
+    const approval = approvalOf(plugin, await this.#approvals.standing(plugin));
+    const record = await this.#approvals.record(plugin);
+    if (record === null) {
+      throw new TrustError(
+        "ERR_TRUST_UNKNOWN",
+        `Cannot save answers about plugin "${name}": it has no trust record. Trust it first`,
+        { details: { plugin: name } },
+      );
+    }
+    const context = this.#contextOf(plugin, approval.lineage);
+    const grants = withAnswers(plugin.manifest.permissions, record.grants, answers, context);
+    const { hash } = approval.fingerprint;
+    this.#auditTrust("trust", name, hash, { approver, kept: true, exposed: record.exposed, grants });
+    await this.#approvals.keep(plugin, { ...approval, approver, grants });
+    return { ...record, approver, grants };
+  }
+
+  async #callable(
+    id: string,
+  ): Promise<{ readonly unit: Unit; readonly capability: Capability; readonly plugin: LoadedPlugin }> {
     const catalog = await this.#discover();
     const { plugins } = catalog;
     const exposed = await this.#exposures(plugins);
@@ -312,15 +427,7 @@ export class Tenant {
     const capability = findCapability(found.fullId, plugin.capabilities);
     refuseNotLive(plugin, capability);
     if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
-    const unit = this.#unit(granted, capability, approval);
-    const { validator, runner } = this.#parts;
-    return await callWithSchemas(
-      plugin.name,
-      capability,
-      input,
-      validator,
-      () => runner.call(unit, input, options),
-    );
+    return { unit: this.#unit(granted, capability, approval), capability, plugin };
   }
 
   /** Directories that no grant reaches, since they are plugins'. */
@@ -347,7 +454,7 @@ export class Tenant {
     const invalid: InvalidPlugin[] = [];
     for (const location of await this.#loader.load()) {
       try {
-        plugins.push(loadPlugin(location));
+        plugins.push(loadPlugin(location, this.#kinds));
       } catch (error) {
         if (!(error instanceof SallyportError)) throw error;
         invalid.push({ location, error });
@@ -366,7 +473,7 @@ export class Tenant {
     const known = plugins[place]!;
     if (this.#approvals.isCurrent(known)) return known;
     try {
-      const now = loadPlugin(known.location);
+      const now = loadPlugin(known.location, this.#kinds);
       if (now.name === name) plugins[place] = now;
     } catch (error) {
       // What cannot be read is not what was approved; the old reading tells which files changed.
@@ -433,7 +540,7 @@ export class Tenant {
   }
 
   #auditTrust(
-    type: "trust" | "revoke",
+    type: "trust" | "revoke" | "grant",
     plugin: string,
     fingerprint: string | null,
     details: Readonly<Record<string, unknown>>,
@@ -443,14 +550,16 @@ export class Tenant {
   }
 
   #contextOf(plugin: LoadedPlugin, lineage: string): PathContext {
-    return contextOf(plugin.source.directory, this.#policy, this.#parts.spaces.dataOf(lineage));
+    const data = this.#parts.spaces.dataOf(lineage);
+    return contextOf(plugin.source.directory, this.#policy, data, this.#kinds);
   }
 
   #grant(plugin: LoadedPlugin, approval: Approval): GrantedPlugin {
     const { fingerprint, approver, lineage, grants, flags } = approval;
     const trusted: TrustedPlugin = { ...plugin, fingerprint, approver, lineage };
     const approved = { grants, flags, narrowing: this.#narrowing };
-    return grantPlugin(trusted, approved, this.#policy, this.#parts.spaces.dataOf(lineage));
+    const data = this.#parts.spaces.dataOf(lineage);
+    return grantPlugin(trusted, approved, this.#policy, data, this.#kinds);
   }
 
   #unit(plugin: GrantedPlugin, capability: Capability, { grants, flags }: Approval): Unit {
@@ -473,9 +582,10 @@ export class Tenant {
         const departure = departureFrom(plugin.fingerprint, plugin.source, target, bundle);
         if (departure !== null) throw changedError(plugin, [departure]);
       },
-      grant: plugin.grant,
+      grant: grantCapability(plugin, capability),
       context: plugin.context,
-      bundle: bundleFiles(plugin.source, isMutable),
+      place: plugin.source.directory,
+      bundle: bundleFiles(plugin.source, isMutable, new Set(Object.keys(plugin.fingerprint.files))),
       own: this.#parts.spaces.spaceOf(plugin.lineage),
       environment: this.#policy.environment ?? {},
       limits: limitsOf(plugin.manifest.limits, this.#policy),

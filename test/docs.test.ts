@@ -83,7 +83,10 @@ function runModule(block: Block): void {
       return `from ${JSON.stringify(pathToFileURL(join(ROOT, file)).href)}`;
     },
   );
-  writeFileSync(join(cwd, "example.ts"), source);
+  writeFileSync(
+    join(cwd, "example.ts"),
+    source.replaceAll('from "zod"', `from ${JSON.stringify(import.meta.resolve("zod"))}`),
+  );
   const { status, stdout, stderr } = spawnSync(process.execPath, ["example.ts"], {
     cwd,
     encoding: "utf8",

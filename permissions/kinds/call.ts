@@ -7,6 +7,7 @@ export const call: Kind<Pattern, string> = {
   ...patternAlgebra,
   name: "call",
   doc: "Calling the named capabilities, by full id; an id may end in one *.",
+  examples: ["plugin__notes__latest", "plugin__notes__*"],
   own: {},
   phrase: (value) => value === null ? "call every capability" : `call "${value}"`,
   parseEntry(given) {

@@ -7,6 +7,7 @@ export const env: Kind<Pattern, string> = {
   ...patternAlgebra,
   name: "env",
   doc: "Reading the named environment variables; a name may end in one *.",
+  examples: ["API_URL", "APP_*"],
   own: {},
   phrase: (value) =>
     value === null ? "read the whole environment" : `read the environment variable "${value}"`,

@@ -6,7 +6,9 @@ import { type Path, pathAlgebra } from "../path_grammar.ts";
 export const ffi: Kind<Path, Path> = {
   ...pathAlgebra,
   name: "ffi",
+  isSettled: true,
   doc: "Loading native libraries: never possible, shown for clarity.",
+  examples: ["/usr/lib/libz.so"],
   own: {},
   phrase: (value) => value === null ? "load every native library" : `load "${value}"`,
   isGrave: () => true,

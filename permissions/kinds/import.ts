@@ -6,10 +6,14 @@ import { net, type NetEntry } from "./net.ts";
 export const imports: Kind<NetEntry, NetEntry> = {
   ...net,
   name: "import",
+  isSettled: true,
   doc: "Importing code from the named hosts: always refused at run time, shown for clarity.",
+  examples: ["jsr.io:443"],
   phrase: (value) => value === null ? "import from every host" : `import from "${value}"`,
   parseEntry: (given, context, effect) => withoutPart(net.parseEntry(given, context, effect)),
   parseValue: (text, context) => withoutPart(net.parseValue(text, context)),
+  // The shorthand stands for the machine itself, which code is not imported from.
+  expandFlag: (text) => [text],
 };
 
 function withoutPart(entry: NetEntry): NetEntry {

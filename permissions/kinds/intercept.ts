@@ -7,5 +7,6 @@ export const intercept: Kind<Traffic, Traffic> = {
   ...trafficAlgebra,
   name: "intercept",
   doc: "Changing the named plugins' traffic at the named points: POINT [PLUGIN or ID].",
+  examples: ["tool.input notes"],
   phrase: (value) => value === null ? "intercept everything" : `intercept "${value}"`,
 };

@@ -1,5 +1,5 @@
-/** The table of kinds. Manifest schema, flags, reports, audit names and reference pages are derived from it. */
-import type { Kind } from "../kind.ts";
+/** The table of built-in kinds. Manifest schema, flags, reports, audit names and reference pages are derived from it. */
+import type { Kind, KindTable } from "../kind.ts";
 import { call } from "./call.ts";
 import { dynamicCode } from "./dynamic_code.ts";
 import { env } from "./env.ts";
@@ -16,7 +16,7 @@ import { sys } from "./sys.ts";
 import { wasm } from "./wasm.ts";
 import { write } from "./write.ts";
 
-/** Every kind by its name; a new one is a file and a line here. */
+/** Every built-in kind by its name; a new one is a file and a line here. */
 export const KINDS = {
   read,
   write,
@@ -35,18 +35,14 @@ export const KINDS = {
   wasm,
 } as const satisfies Readonly<Record<string, Kind>>;
 
-/** The name of a kind. */
+/** The name of a built-in kind. */
 export type KindName = keyof typeof KINDS;
 
-/** All names, in the order in which they are shown. */
-export const KIND_NAMES: readonly KindName[] = Object.keys(KINDS).filter(isKindName);
+/** All built-in names, in the order in which they are shown. */
+// The cast holds: the keys are those of the table.
+export const KIND_NAMES: readonly KindName[] = Object.keys(KINDS) as KindName[];
 
-/** Whether the text names a kind. */
-export function isKindName(text: string): text is KindName {
-  return Object.hasOwn(KINDS, text);
-}
-
-/** A kind as shared code sees it: entries and values are whatever the kind's own parser made. */
-export function kindOf(name: KindName): Kind {
-  return KINDS[name];
+/** A kind as shared code sees it: entries and values are whatever the kind's own parser made. Undefined if there is none. */
+export function kindIn(table: KindTable, name: string): Kind | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
 }

@@ -31,6 +31,13 @@ export const net: Kind<NetEntry, NetEntry> = {
   name: "net",
   doc:
     "Reaching the named hosts: HOST[:PORT], *.HOST, addresses, CIDR ranges, *:PORT for any public host, METHOD URL-PREFIX.",
+  examples: [
+    "api.example.com:443",
+    "*.example.com",
+    "10.0.0.0/8",
+    "*:443",
+    "GET https://api.example.com/v1/",
+  ],
   own: {},
   // A query may hold what no report should repeat.
   phrase: (value) => value === null ? "reach every host" : `reach "${value.replace(/[?#].*$/s, "")}"`,

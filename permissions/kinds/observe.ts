@@ -7,5 +7,6 @@ export const observe: Kind<Traffic, Traffic> = {
   ...trafficAlgebra,
   name: "observe",
   doc: "Seeing the named plugins' traffic at the named points: POINT [PLUGIN or ID].",
+  examples: ["tool.input", "tool.input notes", "tool.result plugin__notes__latest"],
   phrase: (value) => value === null ? "observe everything" : `observe "${value}"`,
 };

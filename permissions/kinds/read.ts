@@ -8,6 +8,7 @@ export const read: Kind<Path, Path> = {
   ...pathAlgebra,
   name: "read",
   doc: "Reading the named files, and everything below the named directories.",
+  examples: ["./data", "$project/docs", "/srv/shared"],
   own: { mutable: z.boolean() },
   remark: (object) => object["mutable"] === true ? "mutable: not pinned" : undefined,
   phrase: (value) => value === null ? "read every file" : `read "${value}"`,

@@ -21,7 +21,9 @@ export interface Program {
 export const run: Kind<RunEntry, Program> = {
   name: "run",
   doc: "Starting the named programs.",
+  examples: ["git", "/usr/bin/git"],
   own: {},
+  namesPaths: true,
   phrase: (value) => value === null ? "run every program" : `run "${value}"`,
   parseEntry(given, context, effect) {
     const text = wordOf(given, "a program");
@@ -36,6 +38,8 @@ export const run: Kind<RunEntry, Program> = {
   parseValue(text, context) {
     return { name: wordOf(text, "a program"), path: pathOf(text, context) };
   },
+  // The file that a granted program turned out to be: what is denied stays denied by whatever name it is asked for.
+  addressOf: (_value, path) => ({ value: { name: path, path: normalize(path) }, isPublic: true }),
   displayEntry: (entry) => "path" in entry ? entry.path : entry.name,
   displayValue: (value) => value.path ?? value.name,
   covers(entry, value) {

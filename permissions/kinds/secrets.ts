@@ -25,6 +25,7 @@ export interface SecretEntry {
 export const secrets: Kind<SecretEntry, SecretEntry> = {
   name: "secrets",
   doc: "Having the named secrets placed into requests to the named hosts; the plugin never sees them.",
+  examples: [{ name: "api_key", host: "api.example.com:443", header: "authorization", format: "Bearer {}" }],
   own: {},
   phrase: (value) => value === null ? "use every secret" : `use the secret "${value}"`,
   parseEntry: (given) => typeof given === "string" ? parse(given, parseEndpoint) : parseObject(given),

@@ -6,6 +6,7 @@ import { type Kind, refuse } from "../kind.ts";
 export const storage: Kind<number, number> = {
   name: "storage",
   doc: "Keeping data between calls, up to maxBytes.",
+  examples: ["1048576 bytes"],
   own: { maxBytes: z.int().positive() },
   ownEntry: (object) => object["maxBytes"],
   phrase: (value) => value === null ? "use storage" : `hold ${value} bytes in storage`,

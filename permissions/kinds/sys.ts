@@ -5,6 +5,7 @@ import { type Kind, refuse, wordOf } from "../kind.ts";
 export const sys: Kind<string, string> = {
   name: "sys",
   doc: "Learning the named facts about the machine.",
+  examples: ["hostname", "cpus"],
   own: {},
   phrase: (value) =>
     value === null ? "learn everything about the machine" : `learn "${value}" of the machine`,

@@ -7,6 +7,7 @@ export const write: Kind<Path, Path> = {
   ...pathAlgebra,
   name: "write",
   doc: "Creating, changing and removing the named files, and everything below the named directories.",
+  examples: ["$data", "$project/out", "/srv/shared"],
   own: {},
   phrase: (value) => value === null ? "write every file" : `write "${value}"`,
   // The bundle is what was trusted, so it never changes under the plugin's own hand.

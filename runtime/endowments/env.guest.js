@@ -12,6 +12,7 @@
     StringPrototypeSlice,
     StringPrototypeStartsWith,
     TypeError,
+    promiseThen,
   } = primordials;
 
   function matches(entries, name) {
@@ -30,20 +31,32 @@
     const key = String(name);
     if (key === "") throw new TypeError("The name of an environment variable is empty");
     const { env, envAllow, envDeny } = internal.config;
-    if (ObjectHasOwn(env, key)) return env[key];
-    if (matches(envAllow, key) && !matches(envDeny, key)) return undefined;
-    throw realm.report(
-      "env_get",
-      [key],
+    const isSet = ObjectHasOwn(env, key);
+    if (!isSet && (!matches(envAllow, key) || matches(envDeny, key))) {
+      throw internal.refuse("env_get", "env", key);
+    }
+    internal.tell("env_get", key);
+    return isSet ? env[key] : undefined;
+  }
+
+  /** While it is found out what the code needs, the host is told of what needs no op. */
+  internal.tell = (op, value) => {
+    if (internal.config.tellsReads) promiseThen(realm.op(op, [value]), undefined, () => {});
+  };
+
+  /** The error of a refusal that was decided on this side; the host is told by an op, and decides again. */
+  internal.refuse = (op, kind, value) =>
+    realm.report(
+      op,
+      [value],
       internal.errorFrom({
         name: "NotCapable",
         code: "ERR_NOT_CAPABLE",
-        message: `Requires env access to "${key}"`,
-        kind: "env",
-        value: key,
+        message: `Requires ${kind} access to "${value}"`,
+        kind,
+        value,
       }),
     );
-  }
 
   internal.deno.env = ObjectFreeze({
     get(name) {
@@ -57,7 +70,7 @@
       const { env } = internal.config;
       const copy = {};
       const keys = ObjectKeys(env);
-      for (let i = 0; i < keys.length; i++) copy[keys[i]] = env[keys[i]];
+      for (let i = 0; i < keys.length; i++) copy[keys[i]] = read(keys[i]);
       return copy;
     },
     set() {

@@ -8,6 +8,7 @@ export const envOps: readonly OpDefinition[] = [
     name: "env_get",
     args: z.tuple([z.string().min(1).max(1_024)]),
     requires: ([name]) => [{ kind: "env", value: name }],
+    unasked: "the guest reads without waiting, and has been refused by now; it can request the name",
     act: () => Promise.resolve(null),
   }),
 ];

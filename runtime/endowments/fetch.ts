@@ -1,9 +1,11 @@
 /** The ops of `fetch`. Each hop is decided before its name is looked up, each address before anything is sent to it. */
 import { z } from "zod";
 import type { CheckedValue } from "../checked.ts";
+import { cutBytes, cutText, type KnownValue } from "../known_value.ts";
 import { NET_LIMITS } from "../limits.ts";
 import { defineOp, type OpDefinition, type OpTools } from "../op.ts";
 import { fetchFailed, type HttpAnswer } from "../powers.ts";
+import type { PlacedSecret } from "../secrets.ts";
 import {
   type HttpRequest,
   isRedirect,
@@ -82,12 +84,14 @@ async function follow(
   const { limits } = tools.powers.net;
   let request = first;
   let [checked] = tools.granted;
+  const placed: KnownValue[] = [];
   for (let hops = 0;; hops++) {
     checked ??= tools.authorizeValue(
       "net",
       requestLine(request.method, request.url.href, limits.urlCharactersMax),
     );
-    const answer = await exchange(request, checked, redirect, tools, signal);
+    // Before anything is made of it: where it redirects to must not hold what was sent.
+    const answer = scrubbed(await exchange(request, checked, redirect, tools, signal, placed), placed);
     if (redirect === "manual" || !isRedirect(answer)) return shown(answer, request.url, hops > 0);
     if (redirect === "error") throw fetchFailed("the server redirects, and the request refuses that");
     if (hops >= limits.redirectsMax) throw fetchFailed(`more than ${limits.redirectsMax} redirects`);
@@ -102,17 +106,55 @@ async function exchange(
   redirect: Redirect,
   tools: OpTools,
   signal: AbortSignal,
+  placed: KnownValue[],
 ): Promise<HttpAnswer> {
   const { net } = tools.powers;
   const found = await net.resolve(checked, { signal, lane: tools.lane });
   if (found.length === 0) throw fetchFailed("the name has no address");
   // One that is refused refuses the request: which of several is used is not the guest's choice, nor its name server's.
   const addresses = found.map((address) => tools.authorizeAddress(checked, address));
-  return await net.send(checked, addresses, { headers, body }, {
+  const secrets = await tools.secretsOf(checked, addresses);
+  placed.push(...secrets.map(({ known }) => known));
+  return await net.send(checked, addresses, { headers: withSecrets(headers, secrets), body }, {
     wantsBody: (head) => redirect === "manual" || !isRedirect(head),
     signal,
     lane: tools.lane,
   });
+}
+
+/** With what the broker places, in the stead of what the guest gave those headers. What it gave stays its own for other hosts. */
+function withSecrets(
+  headers: HttpRequest["headers"],
+  secrets: readonly PlacedSecret[],
+): HttpRequest["headers"] {
+  if (secrets.length === 0) return headers;
+  const taken = new Set([...secrets.map(({ header }) => header), ...PARTIAL]);
+  return [
+    ...headers.filter(([name]) => !taken.has(name)),
+    ...secrets.map(({ header, text }) => [header, text] as const),
+  ];
+}
+
+/** Headers that ask for a part of a response: it could hold a part of a secret, which nobody finds. */
+const PARTIAL = ["range", "if-range"];
+
+/**
+ * An answer without the secrets that were sent for it. Its body is whole and decoded by now, so no border of a chunk hides
+ * one; one in a coding that nobody here can undo could hide it.
+ */
+function scrubbed(answer: HttpAnswer, placed: readonly KnownValue[]): HttpAnswer {
+  if (placed.length === 0) return answer;
+  const { headers, statusText, body } = answer;
+  const isCoded = headers.some(([name, value]) => name === "content-encoding" && value !== "identity");
+  if (isCoded && body !== null && body.byteLength > 0) {
+    throw fetchFailed("the response's content coding is unknown, so no secret could be sent for it");
+  }
+  return {
+    ...answer,
+    statusText: cutText(statusText, placed),
+    headers: headers.map(([name, value]) => [cutText(name, placed), cutText(value, placed)] as const),
+    body: body === null ? null : cutBytes(body, placed),
+  };
 }
 
 function shown(answer: HttpAnswer, { href }: URL, isRedirected: boolean): unknown {

@@ -54,7 +54,7 @@ export function readHeaders(flat: readonly string[], bytesMax: number): [name: s
     bytes += name.length + value.length + 4;
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) throw invalid("the name of a header is not valid");
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) throw invalid("the value of a header is not valid");
-    if (!isForbidden(name)) headers.push([name, value]);
+    if (!isOwnHeader(name)) headers.push([name, value]);
   }
   if (bytes > bytesMax) throw invalid(`the request's headers are larger than ${bytesMax} bytes`);
   return headers;
@@ -140,7 +140,8 @@ const FORBIDDEN = new Set([
   "x-method-override",
 ]);
 
-function isForbidden(name: string): boolean {
+/** Whether a header is the connection's own, lower case; nobody else may set it. */
+export function isOwnHeader(name: string): boolean {
   return FORBIDDEN.has(name) || name.startsWith("proxy-") || name.startsWith("sec-");
 }
 

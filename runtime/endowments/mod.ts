@@ -3,11 +3,13 @@
  * where it needs authority, a host half with its ops.
  */
 import type { OpDefinition } from "../op.ts";
+import { commandOps } from "./command.ts";
 import { envOps } from "./env.ts";
 import { fetchOps } from "./fetch.ts";
 import { fileOps } from "./files.ts";
 import { permissionOps } from "./permissions.ts";
 import { storageOps } from "./storage.ts";
+import { sysOps } from "./sys.ts";
 import { writeOps } from "./write.ts";
 
 /** One endowment of the table. */
@@ -35,5 +37,8 @@ export const ENDOWMENTS: readonly Endowment[] = [
   { name: "fetch", ops: fetchOps },
   { name: "write", ops: writeOps },
   { name: "storage", ops: storageOps },
+  { name: "sys", ops: sysOps },
+  { name: "command", ops: commandOps },
   { name: "permissions", ops: permissionOps },
+  { name: "host", ops: [] },
 ];

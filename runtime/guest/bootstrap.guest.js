@@ -183,13 +183,12 @@
     calls.set(id, call);
     within(call, () => {
       const request = JSONParse(text);
-      const context = ObjectFreeze(
-        ObjectDefineProperty(request.context, "storage", {
-          __proto__: null,
-          value: internal.storage,
-          enumerable: true,
-        }),
-      );
+      const { context } = request;
+      const give = (name) =>
+        ObjectDefineProperty(context, name, { __proto__: null, value: internal[name], enumerable: true });
+      give("storage");
+      give("host");
+      ObjectFreeze(context);
       const handler = target;
       const run = newPromise((resolve) => {
         // A script without a default export has done its work while it was evaluated.
@@ -269,6 +268,7 @@
     config: (text) => {
       config = JSONParse(text);
       internal.config = config;
+      internal.setHostOps(config.hostOps);
       if (config.dynamicCode) allowDynamicCode();
     },
     load,
@@ -346,7 +346,8 @@
   /** Code that was in no hashed file must not run: every maker of code from strings becomes one that throws (T20). */
   function forbidDynamicCode() {
     const refuse = (what) => {
-      throw new TypeError(`Code generation from strings is off for this plugin: ${what}`);
+      const error = new TypeError(`Code generation from strings is off for this plugin: ${what}`);
+      throw report("dynamic_code", [], error);
     };
     const makers = [
       () => {},

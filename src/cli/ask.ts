@@ -10,8 +10,13 @@ import { HostError } from "../../permissions/mod.ts";
 export interface Prompt {
   /** Shows lines; what others wrote in them has passed display(). */
   show(lines: readonly string[]): void;
-  /** Throws away what was typed so far, asks, and gives the line that is typed then; null when there is none. */
-  ask(question: string): Promise<string | null>;
+  /**
+   * Throws away what was typed so far, asks, and gives the line that is typed then; null when there is none, or when the
+   * signal aborts.
+   */
+  ask(question: string, signal?: AbortSignal): Promise<string | null>;
+  /** The same for what nobody may see: it is not shown while it is typed. */
+  askHidden(question: string): Promise<string | null>;
   /** Lets go of the terminal. */
   close(): void;
 }
@@ -37,15 +42,32 @@ export function openPrompt(): Prompt | null {
   };
   return {
     show: (lines) => show(lines.map((line) => `${line}\n`).join("")),
-    async ask(question) {
+    async ask(question, signal) {
       const input = new ReadStream(openSync("/dev/tty", constants.O_RDONLY | (constants.O_NOCTTY ?? 0)));
+      const giveUp = (): void => void input.destroy();
       try {
         await drain(input);
+        if (signal?.aborted) return null;
+        signal?.addEventListener("abort", giveUp, { once: true });
         show(question);
         const answer = await lineOf(input);
         if (answer === null) show("\n"); // what follows begins a line of its own
         return answer;
       } finally {
+        signal?.removeEventListener("abort", giveUp);
+        input.destroy();
+      }
+    },
+    async askHidden(question) {
+      const input = new ReadStream(openSync("/dev/tty", constants.O_RDONLY | (constants.O_NOCTTY ?? 0)));
+      try {
+        await drain(input);
+        input.setRawMode(true);
+        show(question);
+        return await hiddenLineOf(input);
+      } finally {
+        input.setRawMode(false);
+        show("\n");
         input.destroy();
       }
     },
@@ -77,6 +99,29 @@ async function drain(input: ReadStream): Promise<void> {
     input.setRawMode(false);
   }
 }
+
+/** A raw terminal leaves it to the reader what the keys mean. */
+function hiddenLineOf(input: ReadStream): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  let text = "";
+  input.on("data", (chunk: Buffer) => {
+    for (const key of chunk.toString("utf8")) {
+      if (key === "\r" || key === "\n") return resolve(text);
+      if (key === CONTROL_C || key === CONTROL_D) return resolve(null);
+      text = key === BACKSPACE || key === DELETE ? text.slice(0, -1) : text + key;
+      if (text.length > HIDDEN_CHARS_MAX) return resolve(null);
+    }
+  });
+  for (const event of ["end", "close", "error"]) input.on(event, () => resolve(null));
+  input.resume();
+  return promise;
+}
+
+const CONTROL_C = "\x03";
+const CONTROL_D = "\x04";
+const BACKSPACE = "\b";
+const DELETE = "\x7f";
+const HIDDEN_CHARS_MAX = 8_192;
 
 function lineOf(input: ReadStream): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();

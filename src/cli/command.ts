@@ -1,6 +1,7 @@
 /** What a command of the command line is. */
 import type { Command } from "commander";
-import type { NotCapableError } from "../../permissions/mod.ts";
+import type { Kind, KindTable, NotCapableError } from "../../permissions/mod.ts";
+import type { OpDefinition } from "../../runtime/mod.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What a command works with. */
@@ -13,14 +14,18 @@ export interface CommandContext {
   readonly environment: Readonly<Record<string, string>>;
   /** The person's home directory. */
   readonly userHome: string;
+  /** Kinds of permission beside the built-in ones, as `createHost` takes them. */
+  readonly permissions?: readonly Kind[];
+  /** Ops beside the built-in ones, as `createHost` takes them. */
+  readonly ops?: readonly OpDefinition[];
 }
 
 /** One verb. */
 export interface CliCommand {
   /** Its name. */
   readonly name: string;
-  /** Adds arguments, flags, help and an example. */
-  configure(command: Command): void;
+  /** Adds arguments, flags, help and an example; `kinds` are the kinds of permission that exist. */
+  configure(command: Command, kinds: KindTable): void;
   /** Does it. Gives what `--json` prints as `value`; throws a SallyportError. */
   run(
     context: CommandContext,

@@ -1,12 +1,25 @@
 /** `info`: what one plugin says of itself, how it stands, and what was approved. Bundles nothing, runs nothing. */
 import { join } from "node:path";
-import { describeRequest, type GraveEntry, graveOf } from "../../permissions/mod.ts";
+import {
+  type Change,
+  describeRequest,
+  diff,
+  grantOf,
+  type GraveEntry,
+  graveOf,
+  type KindTable,
+  layerOf,
+  type PathContext,
+} from "../../permissions/mod.ts";
+import { type AuditedUse, readUses } from "../audit/uses.ts";
+import { findHome } from "../home.ts";
 import { display } from "../display.ts";
 import { contextOf } from "../grant_plugin.ts";
+import { sharedStorage } from "../shared_storage.ts";
 import type { PluginFacts, PluginRow } from "../tenant.ts";
 import type { TrustRecord } from "../trust/mod.ts";
 import type { CliCommand } from "./command.ts";
-import { localHost, localPolicy } from "./local.ts";
+import { kindsOf, LOCAL, localHost, localPolicy } from "./local.ts";
 import { graveLines, requestText, valueLines } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,6 +29,11 @@ interface Found {
   readonly facts: PluginFacts;
   readonly grave: readonly GraveEntry[];
   readonly record: TrustRecord | null;
+  /** What is asked for and was not granted. */
+  readonly cut: readonly Pick<Change, "kind" | "entry">[];
+  /** By the audit. */
+  readonly used: readonly AuditedUse[];
+  readonly kinds: KindTable;
 }
 
 /** The verb. */
@@ -37,19 +55,41 @@ export const info: CliCommand = {
       facts.directory,
       localPolicy(context, {}),
       join(context.userHome, ".sallyport/data/own"),
+      kindsOf(context),
     );
     const grave = graveOf(facts.manifest.permissions, own);
     // Of an untrusted plugin there is none, or a store that cannot be used, which is then the reason in the row.
     const record = row.state === "active" || row.state === "changed" ? await tenant.record(name) : null;
-    const found = { row, facts, grave, record };
+    const { audit } = findHome({ ...context, fromEnvironment: context.environment.SALLYPORT_HOME });
+    const fingerprint = record?.fingerprint ?? null;
+    const used = readUses(audit, { tenant: LOCAL, plugin: facts.name, fingerprint });
+    const cut = record === null ? [] : cutOf(facts, record, own);
+    const found = { row, facts, grave, record, cut, used, kinds: kindsOf(context) };
     return {
-      value: { ...row, manifest: facts.manifest, grave, record },
+      value: {
+        ...row,
+        manifest: facts.manifest,
+        grave,
+        record,
+        requested: facts.manifest.permissions,
+        granted: record?.grants ?? null,
+        cut,
+        used,
+        sharedStorage: sharedStorage(facts.manifest),
+      },
       print: (terminal) => print(found, terminal),
     };
   },
 };
 
-function print({ row, facts, grave, record }: Found, { out }: Terminal): void {
+/** What the manifest asks for and the record leaves out or carves out. */
+function cutOf({ manifest }: PluginFacts, { grants }: TrustRecord, context: PathContext): Found["cut"] {
+  const asked = layerOf("manifest", manifest.permissions, context);
+  const changes = diff(grantOf(asked), grantOf(asked, layerOf("record", grants, context)));
+  return changes.filter(({ change }) => change === "lost").map(({ kind, entry }) => ({ kind, entry }));
+}
+
+function print({ row, facts, grave, record, cut, used, kinds }: Found, { out }: Terminal): void {
   out(`${display(row.name)} ${display(row.version ?? "")}`);
   out(`  state        ${row.state}`);
   if (row.reason !== null) out(`  because      ${display(row.reason)}`);
@@ -57,20 +97,41 @@ function print({ row, facts, grave, record }: Found, { out }: Terminal): void {
   for (const { id, live, exposed } of row.capabilities) {
     out(`  offers       ${display(id)}${live ? "" : "  (not live yet)"}${exposed ? "  (exposed)" : ""}`);
   }
-  const asked = describeRequest(facts.manifest.permissions);
+  const joined = sharedStorage(facts.manifest);
+  if (joined.length > 0) {
+    out(
+      `  beware       data can flow between ${
+        joined.map((id) => display(id)).join(", ")
+      }: they keep it in one place`,
+    );
+  }
+  const asked = describeRequest(facts.manifest.permissions, kinds);
   if (asked.length === 0) out("  asks for     nothing");
   for (const line of asked) out(`  asks for     ${requestText(line)}`);
   if (asked.length > 0) { for (const line of graveLines(grave)) out(line); }
-  for (const line of record === null ? [] : recordLines(record)) out(line);
+  for (const line of record === null ? [] : recordLines(record, kinds)) out(line);
+  for (const { kind, entry } of cut) {
+    out(`  cut          ${kind} ${entry === true ? "everything" : display(entry)}`);
+  }
+  for (const { kind, value, count, last } of used) {
+    out(
+      `  used         ${kind} ${value === null ? "everything" : display(value)}  (${count} times, last ${
+        display(last)
+      })`,
+    );
+  }
   out("The manifest, whole:");
   for (const line of valueLines(facts.manifest, "  ")) out(line);
 }
 
-function recordLines({ fingerprint, approver, approvedAt, grants, exposed, lineage }: TrustRecord): string[] {
+function recordLines(
+  { fingerprint, approver, approvedAt, grants, exposed, lineage }: TrustRecord,
+  kinds: KindTable,
+): string[] {
   return [
     `  trusted      ${fingerprint}`,
     `  by           ${display(approver)} at ${display(approvedAt)}`,
-    ...describeRequest(grants).map((line) => `  granted      ${requestText(line)}`),
+    ...describeRequest(grants, kinds).map((line) => `  granted      ${requestText(line)}`),
     ...exposed.map((id) => `  exposed      ${display(id)}`),
     `  lineage      ${lineage}`,
   ];

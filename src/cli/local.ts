@@ -1,12 +1,13 @@
 /** The command line is one tenant, `local`: its policy is the person who types. */
 import { join } from "node:path";
-import { KIND_NAMES, type PermissionRequest, UsageError } from "../../permissions/mod.ts";
-import { GUEST_LIMITS_MAX, MEMORY_MB_MIN } from "../../runtime/mod.ts";
+import { type KindTable, kindTable, UsageError } from "../../permissions/mod.ts";
+import { type Asker, GUEST_LIMITS_MAX, MEMORY_MB_MIN } from "../../runtime/mod.ts";
 import { findHome, findProject } from "../home.ts";
 import { createHost, type Host } from "../host.ts";
 import { directoryLoader, type Loader } from "../loaders/mod.ts";
 import type { LimitRequest } from "../manifest/mod.ts";
 import type { TenantPolicy } from "../policy.ts";
+import { fileSecretStore, type SecretStore } from "../secrets/mod.ts";
 import { settingsTrustStore, type TrustStore } from "../trust/mod.ts";
 import type { CommandContext } from "./command.ts";
 
@@ -18,14 +19,32 @@ const DEFAULT_WALL_MS = 30_000;
 const DEFAULT_MEMORY_MB_MAX = 512;
 
 /** A host for one command; workers are confined as well as the machine can. */
-export async function localHost({ userHome, cwd, environment }: CommandContext): Promise<Host> {
+export async function localHost(context: CommandContext, asker?: Asker): Promise<Host> {
+  const { userHome, cwd, environment, permissions = [], ops = [] } = context;
   const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
-  return await createHost({ confinement: "best", home: root });
+  return await createHost({
+    confinement: "best",
+    home: root,
+    permissions,
+    ops,
+    ...(asker === undefined ? {} : { asker }),
+  });
+}
+
+/** The kinds of permission of this command line. */
+export function kindsOf({ permissions }: CommandContext): KindTable {
+  return kindTable(permissions);
 }
 
 /** Trust is kept in the person's own settings; a project's files are never looked at (L28). */
-export function localStore({ userHome, cwd, environment }: CommandContext): TrustStore {
-  return settingsTrustStore(findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME }).root);
+export function localStore({ userHome, cwd, environment, permissions = [] }: CommandContext): TrustStore {
+  const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  return settingsTrustStore(root, { permissions });
+}
+
+/** Secrets are kept beside the settings, where no grant reaches. */
+export function localSecrets({ userHome, cwd, environment }: CommandContext): SecretStore {
+  return fileSecretStore(findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME }).root);
 }
 
 /** Plugins of the project first, then the person's own. */
@@ -43,7 +62,7 @@ export function localPolicy(context: CommandContext, limits: LimitRequest): Tena
   const { userHome, cwd, environment } = context;
   const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
   return {
-    permissions: Object.fromEntries(KIND_NAMES.map((kind) => [kind, true])) as PermissionRequest,
+    permissions: Object.fromEntries(Object.keys(kindsOf(context)).map((kind) => [kind, true])),
     limits: { ...GUEST_LIMITS_MAX, memoryMb: DEFAULT_MEMORY_MB_MAX, wallMs: DEFAULT_WALL_MS, ...limits },
     environment,
     home: userHome,

@@ -5,17 +5,23 @@ import { Command, CommanderError } from "commander";
 import {
   errorToJson,
   exitCodeOf,
+  type KindTable,
+  kindTable,
   type NotCapableError,
   SallyportError,
   UsageError,
 } from "../../permissions/mod.ts";
+import { Redactor } from "../../runtime/mod.ts";
 import { VERSION } from "../version.ts";
 import { check } from "./check.ts";
 import { type CliCommand, type CommandContext, CommandFailure } from "./command.ts";
+import { discover } from "./discover.ts";
+import { explain } from "./explain.ts";
 import { info } from "./info.ts";
 import { init } from "./init.ts";
 import { list } from "./list.ts";
 import { run } from "./run.ts";
+import { secrets } from "./secrets.ts";
 import { shownLines } from "./terminal.ts";
 import { trust } from "./trust.ts";
 import { untrust } from "./untrust.ts";
@@ -24,7 +30,18 @@ export type { CliCommand, CommandContext } from "./command.ts";
 export { processTerminal, type Terminal } from "./terminal.ts";
 
 /** All verbs, in the order of the help. */
-export const COMMANDS: readonly CliCommand[] = [run, check, list, info, trust, untrust, init];
+export const COMMANDS: readonly CliCommand[] = [
+  run,
+  explain,
+  discover,
+  check,
+  list,
+  info,
+  trust,
+  untrust,
+  secrets,
+  init,
+];
 
 /** Runs one command line and gives its exit code; never rejects. */
 export async function runCli(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -41,9 +58,9 @@ export async function runCli(argv: readonly string[], context: CommandContext): 
       outputError: () => {}, // reportError tells it, in the shape that all errors have
     });
   program.addHelpText("after", INSTALL_NOTE);
-  for (const verb of COMMANDS) {
+  const configure = (verb: CliCommand, kinds: KindTable): void => {
     const command = program.command(verb.name).exitOverride();
-    verb.configure(command);
+    verb.configure(command, kinds);
     command.option("--json", "print one JSON document");
     command.action(async (...all: unknown[]) => {
       const flags = command.opts() as Record<string, unknown>;
@@ -59,8 +76,10 @@ export async function runCli(argv: readonly string[], context: CommandContext): 
       } else result.print(context.terminal);
       exitCode = result.exitCode ?? 0;
     });
-  }
+  };
   try {
+    const kinds = kindTable(context.permissions);
+    for (const verb of COMMANDS) configure(verb, kinds);
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -80,7 +99,10 @@ function reportError(
   { terminal, cwd }: CommandContext,
 ): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0; // --help and --version
-  const known = error instanceof SallyportError ? error : usageOrUnexpected(error, argv, cwd);
+  // Whatever went wrong, and wherever: nothing that has a credential's shape is repeated to a terminal or a log (R23).
+  const known = new Redactor().error(
+    error instanceof SallyportError ? error : usageOrUnexpected(error, argv, cwd),
+  );
   if (argv.includes("--json")) {
     terminal.json({
       schema_version: 1,

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { UsageError } from "../../permissions/mod.ts";
 import type { Host } from "../host.ts";
 import { fixedLoader, type Loader } from "../loaders/mod.ts";
-import type { Tenant } from "../tenant.ts";
+import type { Tenant, TenantOptions } from "../tenant.ts";
 import type { CommandContext } from "./command.ts";
 import { LOCAL, localLoader, localPolicy, localStore } from "./local.ts";
 
@@ -13,11 +13,12 @@ export async function openPlugin(
   host: Host,
   context: CommandContext,
   what: string,
+  options: Pick<TenantOptions, "narrowing"> = {},
 ): Promise<{ readonly tenant: Tenant; readonly name: string }> {
   const directory = directoryOf(context, what);
   const plugins: Loader = directory === null ? localLoader(context) : fixedLoader([directory]);
   const policy = localPolicy(context, {});
-  const tenant = host.tenant(LOCAL, { policy, plugins, store: localStore(context) });
+  const tenant = host.tenant(LOCAL, { policy, plugins, store: localStore(context), ...options });
   if (directory === null) return { tenant, name: what };
   const [row] = await tenant.list();
   return { tenant, name: row!.name };

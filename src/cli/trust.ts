@@ -1,13 +1,13 @@
 /** `trust`: shows all of a plugin, asks, and remembers the very bytes that were shown. */
 import { userInfo } from "node:os";
-import { KIND_NAMES, TrustError, UsageError } from "../../permissions/mod.ts";
+import { TrustError, UsageError } from "../../permissions/mod.ts";
 import { lookAgain } from "../plugin_state.ts";
 import { quoteArgument } from "../quote.ts";
 import type { GrantPreview, PluginReview } from "../review.ts";
 import { openPrompt, type Prompt } from "./ask.ts";
 import type { CliCommand, CommandResult } from "./command.ts";
-import { localHost } from "./local.ts";
-import { addPermissionFlags, permissionsOf, spellFlags } from "./permission_flags.ts";
+import { kindsOf, localHost } from "./local.ts";
+import { addPermissionFlags, type FlagRequest, permissionsOf, spellFlags } from "./permission_flags.ts";
 import { questionLines, reviewLines } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
 
@@ -16,7 +16,7 @@ type Flags = Readonly<Record<string, unknown>>;
 /** The verb. */
 export const trust: CliCommand = {
   name: "trust",
-  configure(command) {
+  configure(command, kinds) {
     command
       .description("Shows all of a plugin, asks, and remembers that you trust exactly these bytes")
       .argument("<what>", "a plugin's directory or name")
@@ -30,17 +30,18 @@ Examples:
   sallyport trust ./web-research --deny-net=api.example.com:443
   sallyport trust ./web-research --yes --fingerprint sha256:…`,
       );
-    addPermissionFlags(command);
+    addPermissionFlags(command, kinds);
   },
   async run(context, [what], flags) {
     const expose = exposeFlag(flags);
     await using host = await localHost(context);
     const { tenant, name } = await openPlugin(host, context, what!);
     const review = await tenant.review(name);
-    const narrowing = { permissions: permissionsOf(flags), cwd: context.cwd };
+    const permissions = permissionsOf(flags, kindsOf(context));
+    const narrowing = { permissions, cwd: context.cwd };
     const grants = review.grants(narrowing);
     refuseOther(review, flags);
-    const isShown = await decide(review, grants, what!, flags);
+    const isShown = await decide(review, grants, what!, flags, permissions);
     const exposed = expose === "none" ? [] : review.capabilities.map(({ id }) => id);
     await review.approve({ approver: userName(), flags: narrowing, expose: exposed });
     return resultOf(review, grants, exposed, isShown);
@@ -53,6 +54,7 @@ async function decide(
   grants: GrantPreview,
   what: string,
   flags: Flags,
+  permissions: FlagRequest,
 ): Promise<boolean> {
   if (flags.yes === true) {
     if (flags.fingerprint !== undefined) return false;
@@ -61,10 +63,13 @@ async function decide(
       review,
       what,
       flags,
+      permissions,
     );
   }
   const prompt = openPrompt();
-  if (prompt === null) throw needsFingerprint("Cannot ask: there is no terminal", review, what, flags);
+  if (prompt === null) {
+    throw needsFingerprint("Cannot ask: there is no terminal", review, what, flags, permissions);
+  }
   try {
     if (await isAgreed(prompt, review, grants)) return true;
   } finally {
@@ -102,13 +107,18 @@ function refuseOther({ name, directory, fingerprint: { hash } }: PluginReview, f
   );
 }
 
-function needsFingerprint(why: string, review: PluginReview, what: string, flags: Flags): UsageError {
-  const permissions = permissionsOf(flags);
+function needsFingerprint(
+  why: string,
+  review: PluginReview,
+  what: string,
+  flags: Flags,
+  permissions: FlagRequest,
+): UsageError {
   const command = [
     "sallyport trust",
     quoteArgument(what),
     `--yes --fingerprint ${review.fingerprint.hash}`,
-    ...KIND_NAMES.flatMap((kind) => spellFlags(kind, permissions[kind] ?? {})),
+    ...Object.keys(permissions).flatMap((kind) => spellFlags(kind, permissions[kind] ?? {})),
     ...(flags.expose === "none" ? ["--expose none"] : []),
     ...(flags.json === true ? ["--json"] : []),
   ].join(" ");
@@ -161,7 +171,7 @@ function resultOf(
 }
 
 /** Who is at the keyboard, for the record. */
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username || "local";
   } catch {

@@ -1,4 +1,5 @@
 /** What a manifest offers and which files it names, gathered over all surfaces. */
+import { posix } from "node:path";
 import { type Capability, type DeclaredFile, type Surface, SURFACES } from "../surfaces/mod.ts";
 import { targetOf } from "../surfaces/surface.ts";
 import type { Manifest } from "./schema.ts";
@@ -14,7 +15,7 @@ export function capabilitiesOf(manifest: Manifest): readonly Capability[] {
 }
 
 /**
- * Every file that a manifest names: targets, documents, executables of hooks, lifecycle code. `at` starts at the manifest's
+ * Every file that a manifest names: targets, documents, executables of hooks, lifecycle code, programs of its own. `at` starts at the manifest's
  * root; a file that is named twice is there twice.
  */
 export function declaredFiles(manifest: Manifest): readonly DeclaredFile[] {
@@ -25,7 +26,19 @@ export function declaredFiles(manifest: Manifest): readonly DeclaredFile[] {
     const text = manifest.lifecycle[key];
     return text === undefined ? [] : [{ path: targetOf(text).path, role: "target", at: ["lifecycle", key] }];
   });
-  return [...files, ...lifecycle];
+  return [...files, ...lifecycle, ...ownPrograms(manifest)];
+}
+
+/** The plugin's own files among the programs that it asks to run: they run from the bytes that were approved (T07). */
+function ownPrograms({ permissions: { run } }: Manifest): readonly DeclaredFile[] {
+  const [entries, at] = Array.isArray(run)
+    ? [run as readonly unknown[], ["permissions", "run"]]
+    : [typeof run === "object" && "allow" in run ? run.allow : [], ["permissions", "run", "allow"]];
+  if (!Array.isArray(entries)) return [];
+  return entries.flatMap((entry: unknown, index): DeclaredFile[] => {
+    const path = typeof entry === "string" && /^[^/$].*\/|^\.\//.test(entry) ? posix.normalize(entry) : "..";
+    return path.startsWith("..") ? [] : [{ path, role: "executable", at: [...at, index] }];
+  });
 }
 
 function sections(manifest: Manifest): { readonly surface: Surface; readonly section: unknown }[] {

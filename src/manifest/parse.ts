@@ -1,11 +1,11 @@
 /** From bytes to a manifest, or to one error with everything that is wrong. Imports and runs nothing of the plugin (L10). */
-import { ManifestError } from "../../permissions/mod.ts";
+import { KINDS, type KindTable, ManifestError } from "../../permissions/mod.ts";
 import { display } from "../display.ts";
 import { parseYaml, type YamlReading } from "../yaml.ts";
 import { CHECKS } from "./checks/mod.ts";
 import { fieldName, type FieldPath, type Finding, findingsOf, valueAt } from "./finding.ts";
 import { MANIFEST_LIMITS as LIMITS } from "./limits.ts";
-import { type Manifest, MANIFEST_VERSIONS, manifestSchema } from "./schema.ts";
+import { type Manifest, MANIFEST_VERSIONS, manifestSchema, manifestSchemaFor } from "./schema.ts";
 
 /** One thing that is wrong with a manifest; `details.issues` of a ManifestError lists them. All text is safe to print. */
 export interface ManifestIssue {
@@ -25,16 +25,22 @@ export interface ManifestIssue {
 
 /**
  * Reads a manifest. Throws ManifestError with every issue at once: `ERR_MANIFEST_SYNTAX` if the text is not acceptable YAML,
- * else `ERR_MANIFEST_INVALID`. `file` is only a name for the report.
+ * else `ERR_MANIFEST_INVALID`. `file` is only a name for the report; `kinds` are the kinds of permission that exist, the
+ * built-in ones when absent.
  *
  * @example
  * ```ts
  * const manifest = parseManifest(await readFile("plugin.yaml"), { file: "plugin.yaml" });
  * ```
  */
-export function parseManifest(bytes: Uint8Array, options: { readonly file: string }): Manifest {
+export function parseManifest(
+  bytes: Uint8Array,
+  options: { readonly file: string; readonly kinds?: KindTable },
+): Manifest {
   const reading = parseYaml(bytes, { file: options.file, limits: LIMITS });
-  const result = reading.value === undefined ? { findings: [] } : examine(reading.value);
+  const result = reading.value === undefined
+    ? { findings: [] }
+    : examine(reading.value, options.kinds ?? KINDS);
   // What the reader refused has no value to judge, so a second complaint about it would be noise.
   const findings = result.findings.filter(({ path }) =>
     !reading.issues.some((issue) => issue.path.length > 0 && startsWith(path, issue.path))
@@ -45,17 +51,21 @@ export function parseManifest(bytes: Uint8Array, options: { readonly file: strin
   return deepFreeze(result.manifest);
 }
 
-function examine(value: unknown): { readonly findings: readonly Finding[]; readonly manifest?: Manifest } {
+function examine(
+  value: unknown,
+  kinds: KindTable,
+): { readonly findings: readonly Finding[]; readonly manifest?: Manifest } {
   const version = valueAt(value, ["manifestVersion"]);
   if (typeof version === "number" && !MANIFEST_VERSIONS.includes(version)) {
     const message = `version ${version} is unknown; this Sallyport reads ${MANIFEST_VERSIONS.join(", ")}`;
     // A later format has fields that are unknown here, so nothing else is worth saying.
     return { findings: [{ path: ["manifestVersion"], message }] };
   }
-  const parsed = manifestSchema.safeParse(value);
+  const schema = kinds === KINDS ? manifestSchema : manifestSchemaFor(kinds);
+  const parsed = schema.safeParse(value);
   const findings = [
     ...(parsed.success ? [] : findingsOf(parsed.error, value)),
-    ...Object.values(CHECKS).flatMap((check) => check(value)),
+    ...Object.values(CHECKS).flatMap((check) => check(value, kinds)),
   ];
   return parsed.success ? { findings, manifest: parsed.data } : { findings };
 }

@@ -3,8 +3,13 @@
  * Nothing here knows a kind or a surface by name.
  */
 import { z } from "zod";
-import { type PermissionRequest, permissionRequestSchema } from "../../permissions/mod.ts";
-import { SURFACES } from "../surfaces/mod.ts";
+import {
+  KINDS,
+  type KindTable,
+  type PermissionRequest,
+  permissionRequestSchemaFor,
+} from "../../permissions/mod.ts";
+import { type Surface, SURFACES } from "../surfaces/mod.ts";
 import { descriptionText, lineText, pluginName, targetText, wholeNumber } from "./fields.ts";
 import { keyed } from "./keyed.ts";
 import { MANIFEST_LIMITS as LIMITS } from "./limits.ts";
@@ -60,30 +65,37 @@ export interface Manifest {
   readonly [extension: `x-${string}`]: unknown;
 }
 
-const sections = Object.fromEntries(
-  Object.entries(SURFACES).map(([name, surface]) => [name, surface.section.exactOptional()]),
-);
+/** The schema of a manifest where these kinds of permission exist, without what needs more than one field; `checks/` has that. */
+export function manifestSchemaFor(kinds: KindTable): z.ZodType<Manifest> {
+  const sections = Object.fromEntries(
+    Object.entries<Pick<Surface, "section" | "sectionFor">>(SURFACES).map(([name, surface]) => {
+      return [name, (surface.sectionFor?.(kinds) ?? surface.section).exactOptional()];
+    }),
+  );
+  // The cast holds: `sections` is built from SURFACES, which is where `Capabilities` takes its types from.
+  return shapeOf(kinds, sections) as unknown as z.ZodType<Manifest>;
+}
 
-const shape = keyed({
-  manifestVersion: z.literal(MANIFEST_VERSIONS, { error: `must be ${MANIFEST_VERSIONS.join(" or ")}` })
-    .default(1),
-  name: pluginName,
-  version: lineText(LIMITS.versionCharsMax),
-  description: descriptionText.exactOptional(),
-  sallyport: lineText(LIMITS.rangeCharsMax).exactOptional(),
-  permissions: permissionRequestSchema.default({}),
-  limits: keyed({
-    memoryMb: wholeNumber(LIMITS.memoryMbMin, LIMITS.memoryMbMax).exactOptional(),
-    cpuMs: wholeNumber(1, LIMITS.cpuMsMax).exactOptional(),
-    wallMs: wholeNumber(1, LIMITS.wallMsMax).exactOptional(),
-  }).default({}),
-  capabilities: keyed(sections).default({}),
-  lifecycle: keyed({
-    activate: targetText.exactOptional(),
-    stop: targetText.exactOptional(),
-  }, { hints: { onStop: 'did you mean "stop"?' } }).default({}),
-}, { elsewhere: Object.fromEntries(Object.keys(SURFACES).map((name) => [name, `capabilities.${name}`])) });
+const shapeOf = (kinds: KindTable, sections: z.ZodRawShape) =>
+  keyed({
+    manifestVersion: z.literal(MANIFEST_VERSIONS, { error: `must be ${MANIFEST_VERSIONS.join(" or ")}` })
+      .default(1),
+    name: pluginName,
+    version: lineText(LIMITS.versionCharsMax),
+    description: descriptionText.exactOptional(),
+    sallyport: lineText(LIMITS.rangeCharsMax).exactOptional(),
+    permissions: permissionRequestSchemaFor(kinds).default({}),
+    limits: keyed({
+      memoryMb: wholeNumber(LIMITS.memoryMbMin, LIMITS.memoryMbMax).exactOptional(),
+      cpuMs: wholeNumber(1, LIMITS.cpuMsMax).exactOptional(),
+      wallMs: wholeNumber(1, LIMITS.wallMsMax).exactOptional(),
+    }).default({}),
+    capabilities: keyed(sections).default({}),
+    lifecycle: keyed({
+      activate: targetText.exactOptional(),
+      stop: targetText.exactOptional(),
+    }, { hints: { onStop: 'did you mean "stop"?' } }).default({}),
+  }, { elsewhere: Object.fromEntries(Object.keys(SURFACES).map((name) => [name, `capabilities.${name}`])) });
 
-/** The schema of a manifest, without what needs more than one field; `checks/` has that. */
-// The cast holds: `sections` is built from SURFACES, which is where `Capabilities` takes its types from.
-export const manifestSchema: z.ZodType<Manifest> = shape as unknown as z.ZodType<Manifest>;
+/** The same for the built-in kinds, made once. */
+export const manifestSchema: z.ZodType<Manifest> = manifestSchemaFor(KINDS);

@@ -1,5 +1,6 @@
 /** What a surface is, and the two shapes that most of them have: a list of named targets, and a list of documents. */
 import { z } from "zod";
+import type { KindTable } from "../../permissions/mod.ts";
 import { MANIFEST_LIMITS as LIMITS } from "../manifest/limits.ts";
 import { baseName, parseReference, parseTarget, type Target } from "../manifest/reference.ts";
 import { fileReference } from "../manifest/fields.ts";
@@ -55,8 +56,10 @@ export interface Surface<Section = unknown> {
   readonly doc: string;
   /** Whether this version can run what is declared; otherwise it is listed and refused when used. */
   readonly live: boolean;
-  /** The schema of its section. */
+  /** The schema of its section, where the built-in kinds of permission exist. */
   readonly section: z.ZodType<Section>;
+  /** The same where these kinds exist; absent if its entries have no permissions of their own. */
+  sectionFor?(kinds: KindTable): z.ZodType<Section>;
   /** What its documents may end with, if it takes documents. */
   readonly extensions?: readonly string[];
   /** All that a valid section offers, in the manifest's order. */
@@ -83,6 +86,7 @@ export interface TargetSurfaceOptions<Entry extends TargetEntry> {
   readonly doc: string;
   readonly live: boolean;
   readonly entry: z.ZodType<Entry>;
+  entryFor?(kinds: KindTable): z.ZodType<Entry>;
   fullId(plugin: string, name: string): string;
   aliases?(plugin: string, name: string): readonly string[];
 }
@@ -92,11 +96,13 @@ export function targetSurface<Entry extends TargetEntry>(
   options: TargetSurfaceOptions<Entry>,
 ): Surface<readonly Entry[]> {
   const { name: surface, doc, live, entry } = options;
+  const listOfEntries = (schema: z.ZodType<Entry>) => z.array(schema).max(LIMITS.entriesMax);
   return {
     name: surface,
     doc,
     live,
-    section: z.array(entry).max(LIMITS.entriesMax),
+    section: listOfEntries(entry),
+    sectionFor: (kinds) => listOfEntries(options.entryFor?.(kinds) ?? entry),
     capabilities: (section, plugin) =>
       section.map((raw, index) => {
         const target = targetOf(raw.target);

@@ -1,6 +1,11 @@
 /** Tools: functions that a model or a program calls with one JSON object. */
 import { z } from "zod";
-import { type PermissionRequest, permissionRequestSchema } from "../../permissions/mod.ts";
+import {
+  KINDS,
+  type KindTable,
+  type PermissionRequest,
+  permissionRequestSchemaFor,
+} from "../../permissions/mod.ts";
 import { capabilityName, descriptionText, lineText, PLUGIN_NAME, targetText } from "../manifest/fields.ts";
 import { type JsonSchema, jsonSchema } from "../manifest/json_schema.ts";
 import { keyed } from "../manifest/keyed.ts";
@@ -47,30 +52,32 @@ const caller = z.string().refine((id) => PLUGIN_NAME.test(id) || FULL_ID.test(id
   error: "must be a plugin's name or the full id of a tool, plugin__<plugin>__<tool>",
 });
 
-const entry: z.ZodType<ToolEntry> = keyed({
-  name: capabilityName,
-  target: targetText,
-  description: descriptionText.exactOptional(),
-  input: jsonSchema({ objectOnly: true }).exactOptional(),
-  output: jsonSchema({ objectOnly: false }).exactOptional(),
-  permissions: permissionRequestSchema.exactOptional(),
-  callers: z.union([z.literal("any"), z.array(caller).max(LIMITS.entriesMax)], {
-    error: 'must be "any" or a list of plugins',
-  }).exactOptional(),
-  annotations: keyed({
-    title: lineText(LIMITS.titleCharsMax).exactOptional(),
-    readOnlyHint: z.boolean().exactOptional(),
-    destructiveHint: z.boolean().exactOptional(),
-    idempotentHint: z.boolean().exactOptional(),
-    openWorldHint: z.boolean().exactOptional(),
-  }).exactOptional(),
-}, { hints: { inputSchema: 'did you mean "input"?', outputSchema: 'did you mean "output"?' } });
+const entryFor = (kinds: KindTable): z.ZodType<ToolEntry> =>
+  keyed({
+    name: capabilityName,
+    target: targetText,
+    description: descriptionText.exactOptional(),
+    input: jsonSchema({ objectOnly: true }).exactOptional(),
+    output: jsonSchema({ objectOnly: false }).exactOptional(),
+    permissions: permissionRequestSchemaFor(kinds).exactOptional(),
+    callers: z.union([z.literal("any"), z.array(caller).max(LIMITS.entriesMax)], {
+      error: 'must be "any" or a list of plugins',
+    }).exactOptional(),
+    annotations: keyed({
+      title: lineText(LIMITS.titleCharsMax).exactOptional(),
+      readOnlyHint: z.boolean().exactOptional(),
+      destructiveHint: z.boolean().exactOptional(),
+      idempotentHint: z.boolean().exactOptional(),
+      openWorldHint: z.boolean().exactOptional(),
+    }).exactOptional(),
+  }, { hints: { inputSchema: 'did you mean "input"?', outputSchema: 'did you mean "output"?' } });
 
 /** The surface of tools. */
 export const tools: Surface<readonly ToolEntry[]> = targetSurface({
   name: "tools",
   doc: "Functions that a model or a program calls with one JSON object.",
   live: true,
-  entry,
+  entry: entryFor(KINDS),
+  entryFor,
   fullId: (plugin, name) => `plugin__${plugin}__${name}`,
 });

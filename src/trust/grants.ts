@@ -1,11 +1,10 @@
 /** What an approval grants, written out: a record says it in full, so that it means the same wherever it is read. */
 import {
   type Effect,
-  type Kind,
-  KIND_NAMES,
-  type KindName,
+  type KindRequest,
   type KindRequestObject,
   KINDS,
+  type KindTable,
   layerOf,
   type PathContext,
   type PermissionRequest,
@@ -28,12 +27,13 @@ export function grantsOf(
   narrowing: Narrowing | undefined,
   context: PathContext,
 ): PermissionRequest {
-  const grants: { [K in KindName]?: KindRequestObject | true | readonly RequestEntry[] } = {};
-  for (const kind of KIND_NAMES) {
-    const asked = request[kind];
+  const grants: Record<string, KindRequest> = {};
+  for (const kind of Object.keys(context.kinds ?? KINDS)) {
+    // The casts hold: whoever brings a request has held it to the schema, or `layerOf` will.
+    const asked = request[kind] as KindRequest | undefined;
     if (asked === undefined) continue;
     const { reason: _reason, required: _required, ...plain } = isLong(asked) ? asked : { allow: asked };
-    const stated = narrowing?.permissions[kind];
+    const stated = narrowing?.permissions[kind] as KindRequest | undefined;
     if (narrowing === undefined || stated === undefined) {
       grants[kind] = withoutExtensions(plain);
       continue;
@@ -49,15 +49,16 @@ export function grantsOf(
 
 /** The one spelling of each entry, so that a relative path means the same when the record is read. */
 function spelled(
-  kind: KindName,
+  kind: string,
   effect: Effect,
-  stated: NonNullable<PermissionRequest[KindName]>,
+  stated: KindRequest,
   context: PathContext,
 ): Entries | undefined {
   const side = layerOf("flags", { [kind]: stated }, context).kinds[kind]?.[effect];
-  // The cast holds: an entry is shown by the kind that made it.
-  const { displayEntry } = KINDS[kind] as Kind;
-  return side === undefined || side === true ? side : side.map(({ entry }) => displayEntry(entry));
+  const table: KindTable = context.kinds ?? KINDS;
+  return side === undefined || side === true
+    ? side
+    : side.map(({ entry, text }) => table[kind]?.displayEntry(entry) ?? text);
 }
 
 function joined(a: Entries | undefined, b: Entries | undefined): Entries | undefined {
@@ -71,6 +72,6 @@ function withoutExtensions(object: object): KindRequestObject {
   );
 }
 
-function isLong(asked: NonNullable<PermissionRequest[KindName]>): asked is KindRequestObject {
+function isLong(asked: KindRequest): asked is KindRequestObject {
   return asked !== true && !Array.isArray(asked);
 }

@@ -1,6 +1,11 @@
 /** What a trust leaves behind: which bytes were approved, for what, by whom. Kept with the user, never in a project. */
 import { z } from "zod";
-import { type PermissionRequest, permissionRequestSchema } from "../../permissions/mod.ts";
+import {
+  KINDS,
+  type KindTable,
+  type PermissionRequest,
+  permissionRequestSchemaFor,
+} from "../../permissions/mod.ts";
 import { TRUST_LIMITS as LIMITS } from "./limits.ts";
 
 /** How fingerprints of this version are made; a record made otherwise says nothing here. */
@@ -42,15 +47,16 @@ export type StoredRecord =
 const text = z.string().min(1).max(LIMITS.textCharsMax);
 const LINEAGE = /^[0-9a-f]{32}$/;
 
-const shape = z.looseObject({
-  algorithm: text,
-  fingerprint: z.string().regex(/^sha256:[0-9a-f]{64}$/, { error: 'must be "sha256:" and 64 digits' }),
-  grants: permissionRequestSchema,
-  exposed: z.array(text).max(LIMITS.exposedMax),
-  approver: text,
-  approved_at: z.iso.datetime(),
-  lineage: z.string().regex(LINEAGE, { error: "must be 32 hexadecimal digits" }),
-});
+const shapeFor = (kinds: KindTable) =>
+  z.looseObject({
+    algorithm: text,
+    fingerprint: z.string().regex(/^sha256:[0-9a-f]{64}$/, { error: 'must be "sha256:" and 64 digits' }),
+    grants: permissionRequestSchemaFor(kinds),
+    exposed: z.array(text).max(LIMITS.exposedMax),
+    approver: text,
+    approved_at: z.iso.datetime(),
+    lineage: z.string().regex(LINEAGE, { error: "must be 32 hexadecimal digits" }),
+  });
 
 /** Whom an entry of the settings is about, or null when it does not say so. */
 export function keyOfEntry(entry: unknown): TrustKey | null {
@@ -65,8 +71,8 @@ export function lineageOfEntry(entry: unknown): string | null {
   return typeof lineage === "string" && LINEAGE.test(lineage) ? lineage : null;
 }
 
-/** Reads an entry of the settings. What is broken is told, and trusts nothing. */
-export function readRecord(key: TrustKey, entry: unknown): StoredRecord {
+/** Reads an entry of the settings, where these kinds of permission exist. What is broken is told, and trusts nothing. */
+export function readRecord(key: TrustKey, entry: unknown, kinds: KindTable = KINDS): StoredRecord {
   const algorithm = memberOf(entry, "algorithm");
   if (typeof algorithm === "string" && algorithm !== TRUST_ALGORITHM) {
     const reason =
@@ -74,7 +80,7 @@ export function readRecord(key: TrustKey, entry: unknown): StoredRecord {
       `"${TRUST_ALGORITHM}" only`;
     return { isSound: false, key, reason };
   }
-  const parsed = shape.safeParse(entry);
+  const parsed = shapeFor(kinds).safeParse(entry);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue === undefined || issue.path.length === 0 ? "it" : issue.path.join(".");

@@ -39,18 +39,23 @@ const NAME = "settings.yaml";
 const READ_ONLY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens the settings in the directory `root`. A file whose state is `known` is not read again and gives null. Throws
+ * Opens the settings, or another file that is kept alike, in the directory `root`. A file whose state is `known` is not read again and gives null. Throws
  * HostError `ERR_STORE` with the cure when somebody else could have written it, or when it cannot be read.
  */
-export function openSettings(root: string, bytesMax: number, known: FileStat | null): SettingsFile | null {
+export function openSettings(
+  root: string,
+  bytesMax: number,
+  known: FileStat | null,
+  name: string = NAME,
+): SettingsFile | null {
   const directory = realDirectory(root);
-  if (directory === null) return { path: join(root, NAME), bytes: null, stat: null };
+  if (directory === null) return { path: join(root, name), bytes: null, stat: null };
   // Where there is no file nothing is believed, whoever could write one.
-  if (lstatSync(join(directory, NAME), { throwIfNoEntry: false }) === undefined) {
-    return { path: join(directory, NAME), bytes: null, stat: null };
+  if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) {
+    return { path: join(directory, name), bytes: null, stat: null };
   }
   checkOwned(directory, lstatSync(directory), 0o077, "700");
-  const path = followLink(join(directory, NAME));
+  const path = followLink(join(directory, name));
   let descriptor: number;
   try {
     descriptor = openSync(path, READ_ONLY);

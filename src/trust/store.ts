@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { HostError } from "../../permissions/mod.ts";
+import { HostError, type Kind, type KindTable, kindTable } from "../../permissions/mod.ts";
 import { editYaml, parseYaml, type YamlChange } from "../yaml.ts";
 import { display } from "../display.ts";
 import type { FileStat } from "../source_file.ts";
@@ -58,11 +58,13 @@ const LIST = "trusted_plugins";
 /**
  * The store of the command line: `trusted_plugins:` of `settings.yaml` in the directory `home`, and the pins beside it,
  * named by their fingerprint. Comments and keys that are not known here survive. A project's files are never looked at.
+ * `permissions` are the kinds that `createHost` was given: a record that grants any other is not believed.
  */
 export function settingsTrustStore(
   home: string,
-  options: { readonly limits?: Partial<TrustLimits> } = {},
+  options: { readonly limits?: Partial<TrustLimits>; readonly permissions?: readonly Kind[] } = {},
 ): TrustStore {
+  const kinds = kindTable(options.permissions);
   const limits = { ...TRUST_LIMITS, ...options.limits };
   const pinsDirectory = join(home, "pins");
   let known: { readonly stat: FileStat; readonly records: readonly StoredRecord[] } | null = null;
@@ -70,7 +72,7 @@ export function settingsTrustStore(
   const records = (): readonly StoredRecord[] => {
     const file = openSettings(home, limits.settingsBytesMax, known?.stat ?? null);
     if (file === null) return known!.records;
-    const found = recordsOf(contentOf(file.path, file.bytes, limits).entries);
+    const found = recordsOf(contentOf(file.path, file.bytes, limits).entries, kinds);
     // Two writes within one tick of the file system's clock may look alike.
     const isSettled = file.stat !== null &&
       Date.now() - Number(file.stat.ctimeNs / 1_000_000n) > limits.settledMs;
@@ -124,14 +126,14 @@ export function settingsTrustStore(
   };
 }
 
-function recordsOf(entries: readonly unknown[]): readonly StoredRecord[] {
+function recordsOf(entries: readonly unknown[], kinds: KindTable): readonly StoredRecord[] {
   const found: StoredRecord[] = [];
   for (const entry of entries) {
     const key = keyOfEntry(entry);
     if (key === null) continue; // it does not say whom it is about, so it trusts nobody
     const twin = found.findIndex((stored) => isSameKey(keyOf(stored), key));
     const reason = "there are two trust records of it";
-    if (twin === -1) found.push(readRecord(key, entry));
+    if (twin === -1) found.push(readRecord(key, entry, kinds));
     else found[twin] = { isSound: false, key, reason };
   }
   return found;

@@ -123,7 +123,10 @@ describe("what an op needs", () => {
     expect(free).toMatchInlineSnapshot(`
       [
         "fetch_abort: it only ends what the same guest has begun",
+        "dlopen: it does nothing but tell of a refusal",
         "permission_query: it has no effect, and tells a guest about its own grant only what trying would tell",
+        "permission_request: it asks the operator, who decides; each answer is logged",
+        "permission_revoke: it only takes from the guest that asks for it",
       ]
     `);
   });

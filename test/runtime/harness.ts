@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { grantOf, layerOf, type LayerSource, type PermissionRequest } from "../../permissions/mod.ts";
 import {
+  type Asks,
   type AuditEvent,
   type AuditSink,
   Broker,
@@ -42,6 +43,7 @@ export interface BenchOptions {
   readonly audit?: AuditSink;
   readonly powers?: Powers;
   readonly sealed?: () => readonly string[];
+  readonly asks?: Asks;
   /** Makes isolates in this worker instead of the pool's. */
   readonly worker?: WorkerProcess;
 }
@@ -52,10 +54,13 @@ export interface GuestOptions {
   readonly cwd?: string;
   readonly cordon?: string;
   readonly memoryMb?: number;
-  readonly config?: Partial<Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "dynamicCode" | "isScript">>;
+  readonly config?: Partial<
+    Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "sys" | "dynamicCode" | "isScript">
+  >;
   readonly bundle?: BundleFiles;
   readonly data?: string;
   readonly own?: OwnSpace;
+  readonly environment?: Readonly<Record<string, string>>;
   /** Whose word the permissions are; a manifest's may not name a relative path for writing. */
   readonly source?: LayerSource;
   readonly loadMs?: number;
@@ -94,6 +99,7 @@ export class Bench {
       audit: options.audit ?? audit,
       powers: options.powers ?? { files: diskFiles() } as Powers, // no guest of these tests asks for another
       sealed: options.sealed ?? (() => []),
+      asks: options.asks,
     });
   }
 
@@ -111,6 +117,7 @@ export class Bench {
       context,
       bundle,
       own: options.own,
+      ...(options.environment === undefined ? {} : { environment: options.environment }),
       denialPrefix: newDenialPrefix(),
     };
     const limits = { ...GUEST_LIMITS, memoryMb: options.memoryMb ?? GUEST_LIMITS.memoryMb };

@@ -3,10 +3,12 @@ import {
   type Grant,
   grantOf,
   includes,
+  KINDS,
+  type KindTable,
   layerOf,
   type PathContext,
   type PermissionRequest,
-  permissionRequestSchema,
+  permissionRequestSchemaFor,
 } from "../../../permissions/mod.ts";
 import { SURFACES } from "../../surfaces/mod.ts";
 import { type FieldPath, type Finding, valueAt } from "../finding.ts";
@@ -14,8 +16,14 @@ import { isExtensionKey } from "../keyed.ts";
 import { MANIFEST_LIMITS as LIMITS } from "../limits.ts";
 
 /** Finds each kind of a capability's request that goes beyond the plugin's. */
-export function permissionSubset(manifest: unknown): readonly Finding[] {
-  const plugin = requestAt(manifest, ["permissions"]);
+export function permissionSubset(manifest: unknown, kinds: KindTable = KINDS): readonly Finding[] {
+  const schema = permissionRequestSchemaFor(kinds);
+  // A request as the schema reads it; undefined if it does not. An absent one asks for nothing.
+  const requestAt = (path: FieldPath): PermissionRequest | undefined =>
+    schema.safeParse(valueAt(manifest, path) ?? {}).data;
+  const grantFor = (request: PermissionRequest): Grant =>
+    grantOf(layerOf("capability", request, { ...NOWHERE, kinds }));
+  const plugin = requestAt(["permissions"]);
   // A request that cannot be read is the schema's to report; compared with, it would only add noise.
   if (plugin === undefined) return [];
   const paths = subsetPaths(manifest);
@@ -30,7 +38,7 @@ export function permissionSubset(manifest: unknown): readonly Finding[] {
   }
   const whole = grantFor(plugin);
   return paths.flatMap((path) => {
-    const subset = requestAt(manifest, path) ?? {};
+    const subset = requestAt(path) ?? {};
     return Object.entries(subset).filter(([kind]) => !isExtensionKey(kind)).flatMap(
       ([kind, entry]): Finding[] => {
         if (includes(whole, grantFor({ [kind]: entry }))) return [];
@@ -59,16 +67,6 @@ function entryCount(request: unknown): number {
   if (typeof request !== "object" || request === null) return 0;
   const below = Object.values(request).reduce<number>((sum, value) => sum + entryCount(value), 0);
   return below + (Array.isArray(request) ? request.length : 0);
-}
-
-/** A request as the schema reads it; undefined if it does not. An absent one asks for nothing. */
-function requestAt(manifest: unknown, path: FieldPath): PermissionRequest | undefined {
-  const parsed = permissionRequestSchema.safeParse(valueAt(manifest, path) ?? {});
-  return parsed.success ? parsed.data : undefined;
-}
-
-function grantFor(request: PermissionRequest): Grant {
-  return grantOf(layerOf("capability", request, NOWHERE));
 }
 
 /** Both sides are read in the same made-up places, so only how the entries relate decides. */

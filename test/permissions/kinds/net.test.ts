@@ -191,8 +191,9 @@ test("[T28] a path that servers read in more than one way is under no prefix, an
 
 test("sockets: unix by exact absolute path, vsock by CID and port", () => {
   table(["unix:/run/./x.sock"], ["unix:/run/x.sock"], ["unix:/run/x.sock/y", "unix:/run", "unix:x.sock"]);
-  table(["vsock:-1:80"], ["vsock:3:80"], ["vsock:3:81", "vsock:-1:80"]);
-  table(["vsock:3:80"], ["vsock:3:80"], ["vsock:4:80"]);
+  table(["vsock:3:80"], ["vsock:3:80"], ["vsock:4:80", "vsock:3:81"]);
+  // -1 is a number like any other, 4294967295: it covers no CID but itself.
+  table(["vsock:-1:80"], ["vsock:-1:80", "vsock:4294967295:80"], ["vsock:3:80", "vsock:-1:81"]);
 });
 
 test("flags' shorthands and odd spellings are errors of an entry", () => {

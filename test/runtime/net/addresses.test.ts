@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
+import { rebind } from "./rebinding.ts";
 import { listen, network, plugin, PUBLIC, serve } from "./support.ts";
 
 const REFUSED = { name: "NotCapable", code: "ERR_NOT_CAPABLE", kind: "net" };
@@ -89,6 +90,15 @@ test("[Must show 4] a name server that changes its answer changes nothing: each 
   const twin = plugin({ net: ["rebind.example:80", "127.0.0.1:80"] }, { net });
   asked = 0;
   expect((await twin.fetch("http://rebind.example/again")).body).toBe("first");
+});
+
+test("[Must show 4] whatever a name server answers, and whenever: nothing private is ever connected to", async () => {
+  const { attempts, answered, refused, escapes, trapped } = await rebind(120);
+  expect(escapes).toEqual([]);
+  expect(attempts).toBeGreaterThanOrEqual(120);
+  expect(answered).toBeGreaterThan(10);
+  expect(refused).toBeGreaterThan(40);
+  expect(trapped).toBeGreaterThan(10);
 });
 
 test("denies of an address hold whatever name leads to it, entries with a method hold on every hop", async () => {

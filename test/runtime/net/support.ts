@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { grantOf, layerOf, type PermissionRequest } from "../../../permissions/mod.ts";
 import {
   Broker,
+  type BrokerOptions,
   type Denial,
   diskFiles,
   ENDOWMENTS,
@@ -136,7 +137,11 @@ export interface FetchAnswer {
 }
 
 /** A broker over a network, on behalf of one plugin. */
-export function plugin(permissions: PermissionRequest, powers: Pick<Powers, "net">) {
+export function plugin(
+  permissions: PermissionRequest,
+  powers: Pick<Powers, "net">,
+  more: Pick<BrokerOptions, "secrets" | "redactor"> & { readonly principal?: Partial<Principal> } = {},
+) {
   const audit = memoryAudit();
   const context = { cwd: "/nonexistent" };
   const denials: Denial[] = [];
@@ -145,6 +150,8 @@ export function plugin(permissions: PermissionRequest, powers: Pick<Powers, "net
     audit,
     powers: { files: diskFiles(), ...powers },
     sealed: () => [],
+    secrets: more.secrets,
+    redactor: more.redactor,
   });
   const principal: Principal = {
     tenant: "t",
@@ -156,6 +163,7 @@ export function plugin(permissions: PermissionRequest, powers: Pick<Powers, "net
     context,
     bundle: null,
     denialPrefix: newDenialPrefix(),
+    ...more.principal,
   } as Principal; // no part of these tests has a space of its own
   let ops = 0;
   const dispatch = async (name: string, args: readonly unknown[], signal: AbortSignal) => {
@@ -167,6 +175,7 @@ export function plugin(permissions: PermissionRequest, powers: Pick<Powers, "net
   };
   return {
     denials,
+    events: audit.events,
     /** Decisions in their order, as `value decision`. */
     decisions: () => audit.events.map(({ value, decision }) => `${value} ${decision}`),
     abort: (key: number) => dispatch("fetch_abort", [key], new AbortController().signal),

@@ -1,0 +1,182 @@
+/**
+ * Cutting out what text must not repeat when it leaves (T35). Exact first: values that the tenant is known to hold, in the
+ * encodings in which programs write them. Shapes second, for messages and logs alone: a shape also fits a hash or an id,
+ * and a result or an audit value without those would be useless. No barrier against a guest that wants to hide a value
+ * which it was given; secrets it is never given.
+ */
+import { createHash } from "node:crypto";
+import { SallyportError } from "../permissions/mod.ts";
+import {
+  CUT,
+  escapedRanges,
+  type KnownValue,
+  knownValue,
+  MAY_BE_ESCAPED,
+  merged,
+  type Range,
+  replaced,
+} from "./known_value.ts";
+import { REDACTION_LIMITS, RUNTIME_LIMITS } from "./limits.ts";
+
+/** The text of one tenant, without what must not leave it. */
+export class Redactor {
+  readonly #known = new Map<string, KnownValue>();
+  /** All forms by what they begin with: each text is read once, however many values are known. */
+  #byHead: ReadonlyMap<number, readonly string[]> = new Map();
+  #formCharsMax = 0;
+
+  /** Remembers a value, until many newer ones are known. One that is too short to be told from a word is not. */
+  know(value: string): void {
+    if (value.length < REDACTION_LIMITS.knownCharsMin || this.#known.has(value)) return;
+    const known = knownValue(value);
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size >= REDACTION_LIMITS.knownValuesMax) {
+      this.#known.delete(oldest);
+    }
+    this.#known.set(value, known);
+    const forms = [...this.#known.values()].flatMap((each) => each.forms);
+    this.#byHead = Map.groupBy(forms, (form) => headOf(form, 0));
+    this.#formCharsMax = Math.max(...forms.map((form) => form.length));
+  }
+
+  /** A text without the known values. */
+  text(text: string): string {
+    return replaced(text, this.#ranges(text), () => CUT);
+  }
+
+  /** A JSON value without the known values, in names as well: for results. The same one where it holds none. */
+  value<Value>(value: Value): Value {
+    // The cast holds: texts stay texts, and everything else stays.
+    return this.#known.size === 0 ? value : mapTexts(value, (text) => this.text(text)) as Value;
+  }
+
+  /** A message or a stack without the known values and what has a credential's shape. */
+  message(text: string): string {
+    // One that is too long was cut by the guest's platform, maybe within a value.
+    const wasCut = text.length >= RUNTIME_LIMITS.errorTextBytesMax && text.endsWith(ELLIPSIS);
+    const [rest, end] = wasCut ? [text.slice(0, -1), ELLIPSIS] : [text, ""];
+    const ranges = [...this.#ranges(rest), ...(wasCut ? this.#begunAtEnd(rest) : [])];
+    return withoutShapes(replaced(rest, merged(ranges), () => CUT)) + end;
+  }
+
+  /** A text for the audit: what was cut is told by its hash, so that two events can be seen to be about one thing. */
+  evidence(text: string): string {
+    return replaced(text, this.#ranges(text), hashOf);
+  }
+
+  /** The same for an audit event. */
+  event<Value>(value: Value): Value {
+    // The cast holds: texts stay texts, and everything else stays.
+    return this.#known.size === 0 ? value : mapTexts(value, (text) => this.evidence(text)) as Value;
+  }
+
+  /** An error for the caller; the same one where nothing is cut. */
+  error(error: SallyportError): SallyportError {
+    const message = this.message(error.message);
+    // The cast holds: an object with its texts changed is one.
+    const details = mapTexts(error.details, (text, key) => {
+      return MESSAGE_FIELDS.has(key) ? this.message(text) : this.text(text);
+    }) as typeof error.details;
+    const cause = error.cause instanceof Error ? error.cause.stack ?? error.cause.message : "";
+    if (message === error.message && details === error.details && this.message(cause) === cause) return error;
+    // The cast holds: all classes of the table have one constructor. What led to it may repeat what was cut.
+    return new (error.constructor as typeof SallyportError)(error.code, message, { details });
+  }
+
+  /**
+   * Reads the console lines of one call in their order. A value that begins in one line and ends in the next is cut out of
+   * both: the end of a line that could begin a value is cut at once, since nobody waits for the line after it.
+   */
+  lines(): (text: string) => string {
+    let before = "";
+    return (text) => {
+      const joined = before + text;
+      const start = before.length;
+      before = joined.slice(-this.#formCharsMax || joined.length);
+      const ranges = merged([...this.#ranges(joined), ...this.#begunAtEnd(joined)])
+        .map(([from, to]): Range => [Math.max(0, from - start), to - start])
+        .filter(([, to]) => to > 0);
+      return withoutShapes(replaced(text, ranges, () => CUT));
+    };
+  }
+
+  #ranges(text: string): readonly Range[] {
+    if (text.length < REDACTION_LIMITS.knownCharsMin || this.#known.size === 0) return [];
+    const found: Range[] = [];
+    for (let at = 0; at + HEAD_CHARS <= text.length; at++) {
+      for (const form of this.#byHead.get(headOf(text, at)) ?? []) {
+        if (text.startsWith(form, at)) found.push([at, at + form.length]);
+      }
+    }
+    if (MAY_BE_ESCAPED.test(text)) {
+      for (const known of this.#known.values()) found.push(...escapedRanges(text, known));
+    }
+    return merged(found);
+  }
+
+  /** The longest end of the text with which a form of a value begins. */
+  #begunAtEnd(text: string): readonly Range[] {
+    for (let at = Math.max(0, text.length - this.#formCharsMax); at + HEAD_CHARS <= text.length; at++) {
+      const forms = this.#byHead.get(headOf(text, at)) ?? [];
+      if (forms.some((form) => form.startsWith(text.slice(at)))) return [[at, text.length]];
+    }
+    return [];
+  }
+}
+
+/** What has a credential's shape, by the name under which people know it. Certificates are no secret, private keys are. */
+const CREDENTIAL_SHAPES: Readonly<Record<string, RegExp>> = {
+  // Each begins where a word does and eats all that it looked at, so a hostile text costs no more than its length.
+  github: /(?<![A-Za-z0-9])(?:gh[opsur]_[A-Za-z0-9]{16,}|github_pat_\w{20,})/g,
+  openai: /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}/g,
+  aws: /(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Za-z0-9])/g,
+  jwt: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
+  pem: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g,
+  // What ends in "{}" is how a secret is written, as a remedy spells it, and not one.
+  authorization:
+    /(?<=\bauthorization["']?[ \t]{0,8}[:=][ \t]{0,8}\[?["']?)(?![^\r\n"',]{0,64}\{\})[^\s"',\[][^\r\n"',]{0,8191}/gi,
+};
+
+/** A message without what has a credential's shape; a SHA-256, a UUID or a name has none. Never for results. */
+export function withoutShapes(text: string): string {
+  return Object.values(CREDENTIAL_SHAPES).reduce((rest, shape) => rest.replace(shape, CUT), text);
+}
+
+/** An audit value of the kind `net`: a query may hold what no log should keep, and so may a user's part. */
+export function withoutQuery(value: string): string {
+  return value.replace(/(\/\/)[^/?#]*@/, "$1").replace(/[?#].+$/s, "");
+}
+
+const ELLIPSIS = "\u2026";
+
+/** Details of errors that are text for people. */
+const MESSAGE_FIELDS = new Set(["message", "guestStack", "issues", "problems", "reason"]);
+
+/** Characters by which a form is found; also how much of a value must stand at an end to be taken for its beginning. */
+const HEAD_CHARS = REDACTION_LIMITS.begunCharsMin;
+
+/** The first four characters as one small number; two that differ may share one. */
+function headOf(text: string, at: number): number {
+  return (text.charCodeAt(at) ^ text.charCodeAt(at + 1) << 8 ^ text.charCodeAt(at + 2) << 16 ^
+    text.charCodeAt(at + 3) << 22) & 0x3fffffff;
+}
+
+function hashOf(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}
+
+/** A JSON value with its texts changed, `key` being the name of the nearest member; the same one where none is. */
+function mapTexts(value: unknown, change: (text: string, key: string) => string, key = ""): unknown {
+  if (typeof value === "string") return change(value, key);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => mapTexts(item, change, key));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const entries = Object.entries(value);
+  const mapped = entries.map(([name, item]) => [change(name, ""), mapTexts(item, change, name)] as const);
+  const isSame = mapped.every(([name, item], index) =>
+    name === entries[index]![0] && item === entries[index]![1]
+  );
+  return isSame ? value : Object.fromEntries(mapped);
+}

@@ -1,0 +1,26 @@
+/** Where secrets are kept. A store only keeps; who may use one, and where it goes, is decided by the broker each time. */
+import type { OwnedSecret } from "../../runtime/mod.ts";
+
+/** Keeps secrets. Methods throw HostError `ERR_STORE` when the place cannot be believed, read or written. */
+export interface SecretStore {
+  /** All secrets of one tenant, with their values, as they are now. */
+  list(tenant: string): Promise<readonly OwnedSecret[]>;
+  /** Keeps a secret in the place of the one of its name. */
+  put(tenant: string, secret: OwnedSecret): Promise<void>;
+  /** Forgets a secret; says whether there was one. */
+  remove(tenant: string, name: string): Promise<boolean>;
+}
+
+/** Keeps secrets in memory: what an embedder has elsewhere, it sets again in each process. */
+export function memorySecretStore(): SecretStore {
+  const tenants = new Map<string, Map<string, OwnedSecret>>();
+  return {
+    list: (tenant) => Promise.resolve([...tenants.get(tenant)?.values() ?? []]),
+    put: (tenant, secret) => {
+      const own = tenants.get(tenant) ?? new Map<string, OwnedSecret>();
+      tenants.set(tenant, own.set(secret.name, secret));
+      return Promise.resolve();
+    },
+    remove: (tenant, name) => Promise.resolve(tenants.get(tenant)?.delete(name) ?? false),
+  };
+}
