@@ -90,7 +90,7 @@ function expectRefusal(refusal: Refusal, kind: string, value: string | null): vo
 
 for (const [kind, { use, gives, value }] of Object.entries(CASES)) {
   describe.skipIf(kind === "run" && !canRun)(`the kind ${kind}`, { timeout: 60_000 }, () => {
-    test("[R06] a script is refused, and the flag that the refusal names makes it work", async () => {
+    test("a script is refused, and the flag that the refusal names makes it work", async () => {
       const { cwd, fill } = place("");
       writeFileSync(
         join(cwd, "use.ts"),
@@ -107,7 +107,7 @@ for (const [kind, { use, gives, value }] of Object.entries(CASES)) {
       expect([allowed.exit, valueOf(allowed)]).toEqual([0, gives]);
     });
 
-    test("[R06] a plugin is refused, and the line and the flags that the refusals name make it work", async () => {
+    test("a plugin is refused, and the line and the flags that the refusals name make it work", async () => {
       const { cwd, fill } = place("$data");
       const plugin = join(cwd, "user");
       mkdirSync(plugin);
@@ -139,7 +139,7 @@ capabilities: { tools: [{ name: use, target: use.ts:use, input: { type: object }
 }
 
 describe("what is only ever refused", { timeout: 60_000 }, () => {
-  test("[R06] ffi: a native library is loaded under no flag, and the refusal says that nothing allows it", async () => {
+  test("ffi: a native library is loaded under no flag, and the refusal says that nothing allows it", async () => {
     const cwd = temporary();
     writeFileSync(join(cwd, "use.ts"), `export default () => (Deno as any).dlopen("/lib/x.so", {});\n`);
     for (const flags of ["", "--allow-ffi"]) {
@@ -154,7 +154,7 @@ describe("what is only ever refused", { timeout: 60_000 }, () => {
     }
   });
 
-  test("[R06] import: code of other machines is loaded under no flag", async () => {
+  test("import: code of other machines is loaded under no flag", async () => {
     const cwd = temporary();
     const { port } = server.address() as { readonly port: number };
     const url = `http://127.0.0.1:${port}/x.js`;

@@ -17,7 +17,7 @@ function granted(words: readonly SystemFact[]): GuestOptions {
 
 describe("facts about the machine", () => {
   for (const word of WORDS) {
-    test(`[R06] Deno.${word}() tells what is granted, and is refused without`, async () => {
+    test(`Deno.${word}() tells what is granted, and is refused without`, async () => {
       const { value } = await bench.once(`() => Deno.${word}()`, granted([word]));
       expect(typeof value).toBe(typeof JSON.parse(JSON.stringify(SYSTEM_FACTS[word]())));
       const others = WORDS.filter((other) => other !== word);

@@ -85,7 +85,7 @@ describe.skipIf(obstacle !== null && !mustRun)("programs in their sandbox", { ti
     return outcome.value as { code: number; success: boolean; out: string; err: string };
   };
 
-  test("[R06] what is granted runs; its twin that is not granted is refused with kind, value, reason, rule, remedy", async () => {
+  test("what is granted runs; its twin that is not granted is refused with kind, value, reason, rule, remedy", async () => {
     expect(await shell("echo out; echo err >&2; exit 3")).toEqual({
       code: 3,
       success: false,
