@@ -1,6 +1,6 @@
 /** Runs the tests on the other line of Node that the engine has a binary for, installed in a folder of its own. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
@@ -8,6 +8,7 @@ import process from "node:process";
 const VERSION = "24.21.0";
 const ROOT = join(import.meta.dirname, "..");
 const prefix = mkdtempSync(join(tmpdir(), "sallyport-node24-"));
+chmodSync(prefix, 0o755); // a worker with a user of its own must be able to reach this Node
 
 try {
   const name = "node";

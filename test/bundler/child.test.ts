@@ -37,7 +37,9 @@ describe.each(PLANS)("confined %s", (_, plan) => {
       env: [],
       has: [],
     });
-    for (const name of ["early", "read", "readSelf", "list", "write", "spawn", "worker", "listen"]) {
+    // Node 24 has no gate for the network; what bubblewrap leaves of one there is a loopback of the process's own.
+    const network = process.version.startsWith("v24.") ? [] : ["listen"];
+    for (const name of ["early", "read", "readSelf", "list", "write", "spawn", "worker", ...network]) {
       expect([name, report[name]]).toEqual([name, "ERR_ACCESS_DENIED"]);
     }
     expect(report["sqlite"]).not.toBe("allowed");
