@@ -326,6 +326,8 @@ describe("processes", () => {
     pid = by.busyPids[0]!;
     await first;
     process.kill(pid, "SIGKILL");
+    // Idle means that no build finds it dying: the next one begins when its end has been seen.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await run(await bundle(by, source))).toBe(1);
     expect(by.started).toBe(2);
   });
