@@ -40,7 +40,7 @@ export {
   type Side,
   splitFlag,
 } from "./policy.ts";
-export { resolvePath } from "./path_grammar.ts";
+export { isWithin, type Path, resolvePath } from "./path_grammar.ts";
 export { relocate } from "./relocate.ts";
 export {
   type KindRequest,

@@ -40,9 +40,9 @@ export const pathAlgebra: Pick<
     isSpecial(value) ? "special files (/dev, /proc, /sys) come with no entry, however wide" : undefined,
 };
 
-/** Whether `path` is `root` or lies below it: `/foo` never holds `/foobar`. */
+/** Whether `path` is `root` or lies below it: `/foo` never holds `/foobar`. Every floor asks here, so that no two disagree. */
 export function isWithin(root: Path, path: Path): boolean {
-  return path === root || path.startsWith(root === "/" ? "/" : `${root}/`);
+  return path === root || path.startsWith(root.endsWith("/") ? root : `${root}/`);
 }
 
 /** Whether the path is outside the plugin's own bundle and data; a script has neither, so all of its paths are. */

@@ -10,6 +10,7 @@ import {
   type Decision,
   type Grant,
   HostError,
+  isWithin,
   KINDS,
   type KindTable,
   type PathContext,
@@ -456,7 +457,7 @@ export class Broker {
       return decision;
     }
     const { value } = decision;
-    if (ownPlaces(principal, decision.kind).some((root) => isWithin(value, root))) return decision;
+    if (ownPlaces(principal, decision.kind).some((root) => isWithin(root, value))) return decision;
     const sealed = this.#sealedPlace(value, requirement.recursive === true);
     if (sealed === undefined) return decision;
     return {
@@ -471,7 +472,7 @@ export class Broker {
   /** The sealed place that a path lies in or, for an act on a whole tree, above. */
   #sealedPlace(path: string, isRecursive: boolean): string | undefined {
     const sealed = this.#options.sealed().find((root) =>
-      isWithin(path, root) || (isRecursive && isWithin(root, path))
+      isWithin(root, path) || (isRecursive && isWithin(path, root))
     );
     return sealed ?? path.split("/").find((part) => part.toLowerCase() === STATE_FOLDER);
   }
@@ -538,10 +539,6 @@ function ownPlaces({ bundle, context }: GrantHolder, kind: string): readonly str
     kind === "read" || kind === "write" ? context.data : undefined,
   ];
   return places.filter((place) => place !== undefined);
-}
-
-function isWithin(path: string, root: string): boolean {
-  return path === root || path.startsWith(root.endsWith("/") ? root : root + "/");
 }
 
 function boundedValue(value: string | null): string | null {

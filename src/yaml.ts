@@ -108,20 +108,24 @@ export interface YamlChange {
   readonly value: unknown;
 }
 
+/** How the package reads, for looking and for changing alike. */
+const STRICT = {
+  version: "1.2",
+  schema: "core",
+  merge: false,
+  // Both are done in `build`: the package compares each key with each other one.
+  uniqueKeys: false,
+  intAsBigInt: true,
+  logLevel: "silent",
+} as const;
+
 /**
  * Changes a document that `parseYaml` has accepted, or an empty one, and leaves comments and everything else in it. What
  * comes out is to be read by `parseYaml` before it is believed.
  */
 export function editYaml(bytes: Uint8Array, changes: readonly YamlChange[]): string {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  const document = parseDocument(text, {
-    version: "1.2",
-    schema: "core",
-    merge: false,
-    uniqueKeys: false,
-    intAsBigInt: true,
-    logLevel: "silent",
-  });
+  const document = parseDocument(text, STRICT);
   for (const { path, value } of changes) {
     if (value === undefined) document.deleteIn(path);
     else document.setIn(path, document.createNode(value, { aliasDuplicateObjects: false }));
@@ -196,15 +200,7 @@ function compose({ tokens, directives }: Tokens): { document: Document | undefin
       : [[directive.offset, `only the directive %YAML 1.2 is allowed, not "${quote(directive.source)}"`]];
   }).slice(0, FAULTS_MAX);
   if (faults.length > 0) return { document: undefined, faults };
-  const composer = new Composer({
-    version: "1.2",
-    schema: "core",
-    merge: false,
-    // Both are done in `build`: the package compares each key with each other one.
-    uniqueKeys: false,
-    intAsBigInt: true,
-    logLevel: "silent",
-  });
+  const composer = new Composer(STRICT);
   const documents = composeBounded(composer, tokens);
   const second = documents[1];
   if (second !== undefined) faults.push([second.range[0], SECOND_DOCUMENT]);

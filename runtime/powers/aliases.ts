@@ -6,6 +6,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, opendir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { isWithin } from "../../permissions/mod.ts";
 import { RUNTIME_LIMITS } from "../limits.ts";
 import type { OpenDirectory } from "./hold.ts";
 
@@ -81,7 +82,7 @@ function mountedFrom(path: string, roots: readonly Root[], mounts: readonly Moun
   if (mounts.length === 0) return [];
   const { device, path: onDevice } = locate(path, mounts);
   return roots.flatMap(({ spelled, location }) =>
-    location.device === device && isWithin(onDevice, location.path)
+    location.device === device && isWithin(location.path, onDevice)
       ? [spelled + onDevice.slice(endOf(location.path))]
       : []
   ).filter((alias) => alias !== path);
@@ -142,7 +143,7 @@ async function readMounts(): Promise<readonly Mount[]> {
 function locate(path: string, mounts: readonly Mount[]): Location {
   let best: Mount | undefined;
   for (const mount of mounts) {
-    if (isWithin(path, mount.point) && mount.point.length >= (best?.point.length ?? 0)) best = mount;
+    if (isWithin(mount.point, path) && mount.point.length >= (best?.point.length ?? 0)) best = mount;
   }
   if (best === undefined) return { device: "", path };
   return { device: best.device, path: join(best.path, path.slice(endOf(best.point))) };
@@ -169,10 +170,6 @@ function unescape(text: string): string {
 
 function idOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
-}
-
-function isWithin(path: string, root: string): boolean {
-  return path === root || path.startsWith(root === "/" ? "/" : root + "/");
 }
 
 /** Where, in a path below `root`, the rest begins. */

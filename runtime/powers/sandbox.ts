@@ -6,6 +6,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import process from "node:process";
+import { isWithin } from "../../permissions/mod.ts";
 import { childIdentity, findBubblewrap } from "../confine.ts";
 import type { CommandLimits } from "../limits.ts";
 
@@ -134,10 +135,6 @@ function hide(path: string): string[] {
   } catch {
     return []; // what is not there needs no hiding
   }
-}
-
-function isWithin(root: string, path: string): boolean {
-  return path === root || path.startsWith(`${root}/`);
 }
 
 function probe(jail: Jail, limits: CommandLimits): Promise<string | null> {
