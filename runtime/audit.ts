@@ -12,6 +12,8 @@ export interface AuditEvent {
   readonly fingerprint: string | null;
   /** Id of the call, or null outside of any. */
   readonly call: string | null;
+  /** Id of the call that made this one, where a plugin did. */
+  readonly parent?: string;
   /** How strongly the workers of this host are confined. */
   readonly confinement: string;
   /** Name of the op. */

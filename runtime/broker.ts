@@ -24,7 +24,7 @@ import { knownValue } from "./known_value.ts";
 import { depthOfJson } from "./json_depth.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
 import type { BundleFiles, OpDefinition, OpTools, OwnPermissions, OwnSpace } from "./op.ts";
-import { PowerError, type Powers } from "./powers.ts";
+import { type CallOrigin, PowerError, type Powers } from "./powers.ts";
 import { SYSTEM_FACTS } from "./powers/sys.ts";
 import { type Redactor, withoutQuery } from "./redact.ts";
 import { type Denial, RefusedError, toGuest } from "./refusal.ts";
@@ -70,6 +70,12 @@ export interface CallScope {
   decided?(use: Use): void;
   /** Waits for a person: the call's deadline stands still meanwhile. */
   pause?<Value>(work: () => Promise<Value>): Promise<Value>;
+  /** Full ids of the capabilities that called one another, this one last; absent is none. */
+  readonly chain?: readonly string[];
+  /** Id of the call that made this one, where a plugin did. */
+  readonly parent?: string | undefined;
+  /** How long the call may still take; absent is without end. */
+  remainingMs?(): number;
 }
 
 /** One use that was decided about. */
@@ -242,6 +248,7 @@ export class Broker {
       own: principal.own ?? null,
       powers: this.#options.powers,
       context: principal.context,
+      origin: originOf(request),
       bundle: principal.bundle,
       signal: scope.signal,
       lane: principal.own?.lineage ?? principal.plugin,
@@ -301,6 +308,7 @@ export class Broker {
       this.#settle(request, op, decision, spelled ?? use.value);
       // What the owner does not have, the owner did not bind: it was refused above.
       const { value } = secret!;
+      await this.#options.secrets?.used?.(use.name, principal);
       placed.push({
         header: use.header,
         text: use.format.replace("{}", () => value),
@@ -496,6 +504,7 @@ export class Broker {
         plugin: principal.plugin,
         fingerprint: principal.fingerprint,
         call: scope.id,
+        ...(scope.parent === undefined ? {} : { parent: scope.parent }),
         confinement: principal.confinement,
         ...facts,
         ...(typeof facts.value === "string" ? this.#shown(facts.value, facts) : {}),
@@ -504,6 +513,18 @@ export class Broker {
       throw new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
     }
   }
+}
+
+function originOf({ principal, scope }: OpRequest): CallOrigin {
+  return {
+    plugin: principal.plugin,
+    call: scope.id,
+    chain: scope.chain ?? [],
+    signal: scope.signal,
+    remainingMs: () => scope.remainingMs?.() ?? Infinity,
+    deny: (denial) => scope.deny(denial),
+    pause: (work) => scope.pause === undefined ? work() : scope.pause(work),
+  };
 }
 
 function factsOf({ kind, value, state, rule }: Decision): Partial<AuditEvent> {

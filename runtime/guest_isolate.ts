@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { GuestError, HostError, LimitError, type SallyportError } from "../permissions/mod.ts";
 import type { Broker, CallScope, Principal, Use } from "./broker.ts";
+import type { CallOrigin } from "./powers.ts";
 import { depthOfJson } from "./json_depth.ts";
 import { type GuestLimits, RUNTIME_LIMITS } from "./limits.ts";
 import {
@@ -41,6 +42,10 @@ export interface RunOptions {
   readonly onUse?: ((use: Use) => void) | undefined;
   /** How long `deadline` stood still while a person was asked; shared by the load and the call of one run. */
   readonly paused?: { ms: number } | undefined;
+  /** The plugin's call that made this one. */
+  readonly origin?: CallOrigin | undefined;
+  /** Full ids of the capabilities that called one another, this one last. */
+  readonly chain?: readonly string[] | undefined;
 }
 
 /** What a guest answered; all of it is the guest's word. */
@@ -191,7 +196,8 @@ export class GuestIsolate {
           since = performance.now();
         }
         try {
-          return await work();
+          // Whoever waits for this call waits for the person as well.
+          return await (options.origin === undefined ? work() : options.origin.pause(work));
         } finally {
           if (--waits === 0) {
             paused.ms += performance.now() - since;
@@ -217,6 +223,9 @@ export class GuestIsolate {
           if (options.denials.length < RUNTIME_LIMITS.denialsPerCallMax) options.denials.push(denial);
         },
         pause,
+        chain: options.chain ?? [],
+        parent: options.origin?.call,
+        remainingMs: () => options.deadline + paused.ms - performance.now(),
         ...(options.onUse === undefined ? {} : { decided: options.onUse }),
       };
       this.#runs.set(id, { id, options, scope, controller, settle, ops: 0, lines: 0, lineBytes: 0 });
@@ -382,7 +391,7 @@ export async function orderIsolate(
 export function guestConfig(
   facts:
     & Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "denialPrefix" | "dynamicCode" | "isScript">
-    & Partial<Pick<GuestConfig, "hostOps" | "sys" | "tellsReads">>,
+    & Partial<Pick<GuestConfig, "hostOps" | "sys" | "tellsReads" | "wasm">>,
 ): GuestConfig {
   const { opsInFlightMax, opsPerCallMax, opBytesMax, timersMax, timerDelayMsMax } = RUNTIME_LIMITS;
   const { logBytesPerCallMax, logLinesPerCallMax, resultBytesMax, errorTextBytesMax } = RUNTIME_LIMITS;
@@ -390,6 +399,7 @@ export function guestConfig(
     hostOps: [],
     sys: {},
     tellsReads: false,
+    wasm: false,
     ...facts,
     limits: {
       opsInFlightMax,

@@ -154,6 +154,8 @@ export interface RuntimeLimits {
   readonly opsPerCallMax: number;
   /** Calls that one isolate serves at once. */
   readonly callsInFlightMax: number;
+  /** Calls from plugin to plugin in one chain. */
+  readonly callDepthMax: number;
   /** Timers that one isolate may have waiting. */
   readonly timersMax: number;
   /** Longest delay of a timer. */
@@ -240,6 +242,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   opsInFlightMax: 1_024,
   opsPerCallMax: 50_000,
   callsInFlightMax: 64,
+  callDepthMax: 8,
   timersMax: 1_000,
   timerDelayMsMax: 2_147_483_647,
   logBytesPerCallMax: 1_048_576,

@@ -65,6 +65,8 @@ export {
 export { composePlatform } from "./platform.ts";
 export { WorkerPool } from "./pool.ts";
 export {
+  type CallOrigin,
+  type CallPowers,
   type CommandOrder,
   type CommandOutcome,
   type FilePowers,
@@ -98,6 +100,14 @@ export {
 export { Redactor, withoutShapes } from "./redact.ts";
 export { type Denial, type GuestFacts, toGuest, toOperator } from "./refusal.ts";
 export type { KnownValue } from "./known_value.ts";
-export type { OwnedSecret, PlacedSecret, SecretSource } from "./secrets.ts";
+export {
+  type Bindings,
+  isBound,
+  namesOf,
+  type OwnedSecret,
+  type PlacedSecret,
+  type SecretSource,
+  type SecretUser,
+} from "./secrets.ts";
 export { encodeFrame, type Frame, FrameDecoder, joinParts, splitParts, textOf } from "./wire.ts";
 export { type IsolateEvents, type WorkerEnd, type WorkerOptions, WorkerProcess } from "./worker_process.ts";

@@ -1,7 +1,7 @@
 /** What an op is: the only way for a guest to reach anything outside. */
 import type { Decision, PathContext, Requirement } from "../permissions/mod.ts";
 import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
-import type { Powers } from "./powers.ts";
+import type { CallOrigin, Powers } from "./powers.ts";
 import type { PlacedSecret } from "./secrets.ts";
 
 /** How a use stands for a guest: `prompt` where it would be refused and the operator can be asked. */
@@ -55,6 +55,8 @@ export interface OpTools {
   readonly powers: Powers;
   /** Where relative paths of this guest start. */
   readonly context: PathContext;
+  /** The call that the op belongs to, for what is called on its behalf. */
+  readonly origin: CallOrigin;
   /** The plugin's own verified bytes, or null for a script. */
   readonly bundle: BundleFiles | null;
   /** Ends when the call ends. */

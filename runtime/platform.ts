@@ -9,18 +9,34 @@ import { ENDOWMENTS } from "./endowments/mod.ts";
 export function composePlatform(): string {
   const built = new URL("./platform.guest.min.js", import.meta.url);
   if (existsSync(built)) return readFileSync(built, "utf8");
-  const parts = ENDOWMENTS.map(({ name }) => `(${script(`endowments/${name}`)}\n)(realm);`);
+  const taken = new Set<string>();
+  const bootstrap = shared(script("guest/bootstrap"), taken);
+  const parts = ENDOWMENTS.map(({ name }) => `(${shared(script(`endowments/${name}`), taken)}\n)(realm);`);
   return `((send, random) => {"use strict";
 const primordials = (${script("guest/primordials")}
 )();
-const realm = (${script("guest/bootstrap")}
+return (({ ${[...taken].toSorted().join(", ")} }) => {
+const realm = (${bootstrap}
 )(primordials, send, random);
 ${parts.join("\n")}
 return realm.seal();
+})(primordials);
 })`;
 }
 
-/** The file as an expression: without the semicolon that the formatter may have put at its end. */
+/**
+ * The file as an expression: without the semicolon that the formatter may have put at its end, and without the
+ * directive that the whole begins with.
+ */
 function script(path: string): string {
-  return readFileSync(new URL(`./${path}.guest.js`, import.meta.url), "utf8").trimEnd().replace(/;$/, "");
+  return readFileSync(new URL(`./${path}.guest.js`, import.meta.url), "utf8").trimEnd().replace(/;$/, "")
+    .replace('\n  "use strict";', "");
+}
+
+/** What a part takes from the primordials by name, the whole takes once: spelled in every part, it would be a twentieth of it. */
+function shared(part: string, taken: Set<string>): string {
+  return part.replace(/^ {2}const \{([\w\s,]*)\} = primordials;$/m, (_text, names: string) => {
+    for (const name of names.match(/\w+/g) ?? []) taken.add(name);
+    return "";
+  });
 }

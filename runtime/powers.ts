@@ -2,6 +2,7 @@
 import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 import type { CommandLimits, NetLimits } from "./limits.ts";
 import type { DirectoryEntry, FileFacts } from "./op.ts";
+import type { Denial } from "./refusal.ts";
 
 /** What decides about a path while a file power walks it. */
 export interface PathAuthority {
@@ -183,6 +184,30 @@ export interface RunPowers {
   run(program: PathTarget | VerifiedProgram, order: CommandOrder): Promise<CommandOutcome>;
 }
 
+/** The running call on whose behalf another plugin is called. */
+export interface CallOrigin {
+  /** Name of the plugin that calls. */
+  readonly plugin: string;
+  /** Id of its call in the audit. */
+  readonly call: string;
+  /** Full ids of the capabilities that called one another, the one that calls last; of a script, none. */
+  readonly chain: readonly string[];
+  /** Ends when its call ends. */
+  readonly signal: AbortSignal;
+  /** How long its call may still take. */
+  remainingMs(): number;
+  /** Remembers what was refused to the one that is called, for whoever made the first call. */
+  deny(denial: Denial): void;
+  /** Waits for a person: the deadline of its call stands still meanwhile. */
+  pause<Value>(work: () => Promise<Value>): Promise<Value>;
+}
+
+/** Calling capabilities of other plugins. */
+export interface CallPowers {
+  /** Calls a capability with a JSON value, by the id that was decided about. Throws a PowerError whose message is for guests. */
+  call(id: CheckedValue, input: unknown, origin: CallOrigin): Promise<unknown>;
+}
+
 /** All powers that a host hands to its broker. */
 export interface Powers {
   /** Reading the disk. */
@@ -193,6 +218,8 @@ export interface Powers {
   readonly storage?: StoragePowers;
   /** Starting programs; absent where none are started. */
   readonly run?: RunPowers;
+  /** Calling other plugins; absent where none are called. */
+  readonly calls?: CallPowers;
 }
 
 /** A failure of a power that the guest may know: its name is one of Deno.errors, its message holds no host path. */

@@ -74,9 +74,11 @@ export interface GuestConfig {
   readonly denialPrefix: string;
   /** Whether code may be made from strings. */
   readonly dynamicCode: boolean;
+  /** Whether there is a WebAssembly. */
+  readonly wasm: boolean;
   /** A single script ends when nothing of it is left waiting. */
   readonly isScript: boolean;
-  /** Whether each reading of a variable or a fact is told to the host, for finding out what a plugin needs. */
+  /** Whether the host is told of what the code uses without asking it, for finding out what a plugin needs. */
   readonly tellsReads: boolean;
   /** Names of the ops that an embedder added. */
   readonly hostOps: readonly string[];

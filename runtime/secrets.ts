@@ -17,12 +17,19 @@ export interface OwnedSecret {
   readonly hosts: readonly string[];
   /** For whom: names of plugins, or absolute paths of plugins' directories and of scripts. */
   readonly plugins: readonly string[];
+  /**
+   * What each of `plugins` means (T13): the lineages that were trusted under it when the secret was set or, where none was,
+   * the first that used it since. Absent is whichever comes first.
+   */
+  readonly lineages?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The secrets of one tenant. Asked anew for each request, so that what is taken back is gone with the next one. */
 export interface SecretSource {
   /** The secret of this name, or null. */
   find(name: string): Promise<OwnedSecret | null>;
+  /** Told of each use that was let go, before the request is sent. */
+  used?(name: string, user: SecretUser): Promise<void>;
 }
 
 /** Whom an owner can name. */
@@ -33,6 +40,8 @@ export interface SecretUser {
   readonly place?: string | undefined;
   /** A script has no name that an owner could mean. */
   readonly bundle: unknown;
+  /** Its lineage; a script's says no more than its place. */
+  readonly own?: { readonly lineage: string } | undefined;
 }
 
 /** What a guest's own request asks to have placed into one HTTP request. */
@@ -91,11 +100,19 @@ export function askedSecrets(
 
 /** Whether the owner lets the secret go to that host for that user. */
 export function isBound(
-  secret: OwnedSecret | null,
-  { host }: Pick<SecretUse, "host">,
+  secret: Bindings | null,
+  { host }: { readonly host: string },
   user: SecretUser,
 ): boolean {
   return secret !== null && isForHost(secret, host) && isForUser(secret, user);
+}
+
+/** A secret without its value. */
+export type Bindings = Omit<OwnedSecret, "value">;
+
+/** Those of a secret's `plugins` that the user is called by. */
+export function namesOf({ plugins }: Bindings, { plugin, place, bundle }: SecretUser): readonly string[] {
+  return plugins.filter((own) => own.startsWith("/") ? own === place : bundle !== null && own === plugin);
 }
 
 /** The decision of the grant, with the owner's word and the rule of transport in front of it. A denial stays what it is. */
@@ -120,14 +137,16 @@ function ownersProblem(use: SecretUse, secret: OwnedSecret | null, user: SecretU
   const reason = secret === null
     ? "nobody has set it"
     : isForHost(secret, host)
-    ? "its owner has not bound it to this plugin"
+    ? namesOf(secret, user).length > 0
+      ? "its owner bound it to another plugin of that name, or to this one before it was trusted anew"
+      : "its owner has not bound it to this plugin"
     : `its owner has not bound it to ${host}`;
   const hosts = [...new Set([...(secret?.hosts ?? []), host])];
   // By its place where that is known: a name is whatever comes along under it (T13).
   const own = user.place ?? user.plugin;
   const plugins = secret !== null && isForUser(secret, user)
     ? secret.plugins
-    : [...(secret?.plugins ?? []), own];
+    : [...new Set([...(secret?.plugins ?? []), own])];
   const flags = [
     ...hosts.map((each) => `--host ${quote(each)}`),
     ...plugins.map((each) => `--plugin ${quote(each)}`),
@@ -168,15 +187,19 @@ function isLoopback(address: string): boolean {
   return address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
 }
 
-function isForHost({ name, hosts }: OwnedSecret, host: string): boolean {
+function isForHost({ name, hosts }: Bindings, host: string): boolean {
   const [context, value] = [{ cwd: "/" }, KINDS.secrets.parseValue(`${name} ${host}`, { cwd: "/" })];
   return hosts.some((own) =>
     KINDS.secrets.covers(KINDS.secrets.parseEntry(`${name} ${own}`, context, "allow"), value)
   );
 }
 
-function isForUser({ plugins }: OwnedSecret, { plugin, place, bundle }: SecretUser): boolean {
-  return plugins.some((own) => own.startsWith("/") ? own === place : bundle !== null && own === plugin);
+function isForUser(secret: Bindings, user: SecretUser): boolean {
+  const { lineages = {} } = secret;
+  return namesOf(secret, user).some((name) => {
+    const meant = Object.hasOwn(lineages, name) ? lineages[name] : undefined;
+    return user.bundle === null || meant === undefined || meant.includes(user.own?.lineage ?? "");
+  });
 }
 
 /** What the guest's own author wrote: the most particular of the layers that are an author's. */

@@ -114,7 +114,13 @@ export class Host {
   script(id: string, file: string, options: ScriptOptions): Script {
     const { runner, bundler, spaces, explain } = this.#open(
       id,
-      { plugins: [], ...(options.secrets === undefined ? {} : { secrets: options.secrets }) },
+      {
+        plugins: [],
+        policy: options.unconfinedCommands === undefined
+          ? {}
+          : { unconfinedCommands: options.unconfinedCommands },
+        ...(options.secrets === undefined ? {} : { secrets: options.secrets }),
+      },
     );
     this.warm();
     return openScript(file, options, {
@@ -179,6 +185,8 @@ export class Host {
         net: pinnedNet(),
         storage: spaces.storage,
         run: sandboxedRun({ mayBeUnconfined, jail: this.#jail }),
+        // The tenant comes last, since it stands on the runner, and that on the broker; no op runs before it is there.
+        calls: { call: ({ value }, input, origin) => tenant.callForPlugin(value, input, origin) },
       },
       sealed: () => this.#sealed(),
       asks: this.#added.asks,
@@ -199,7 +207,7 @@ export class Host {
       hostOps: this.#added.ops.map(({ name }) => name),
     });
     const validator = new Validator({ tenant: id, pool: this.#pool, bundler, broker });
-    const tenant = new Tenant(id, options, {
+    const tenant: Tenant = new Tenant(id, options, {
       runner,
       validator,
       audit,

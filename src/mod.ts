@@ -76,6 +76,7 @@ export {
 export {
   fileSecretStore,
   memorySecretStore,
+  type RequestedSecret,
   type SecretBinding,
   type SecretRow,
   type Secrets,

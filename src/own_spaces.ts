@@ -41,6 +41,11 @@ export function temporaryLineage(): string {
   return TEMPORARY + randomBytes(16).toString("hex");
 }
 
+/** Whether a lineage ends with its host. */
+export function isTemporary(lineage: string): boolean {
+  return lineage.startsWith(TEMPORARY);
+}
+
 /** The lineage of a single script: the file itself, wherever a link to it is (T30). */
 export function scriptLineage(realPath: string): string {
   return `script:${realPath}`;
@@ -56,9 +61,8 @@ export function openOwnSpaces(
   const passing = join(realAncestor(temporaryRoot), randomBytes(16).toString("hex"));
   const onDisk = sqliteStorage({ file: storageFile, bytesMax: storageBytesMax });
   const inMemory = sqliteStorage({ file: null, bytesMax: storageBytesMax });
-  const storeOf = (lineage: string): StoragePowers => lineage.startsWith(TEMPORARY) ? inMemory : onDisk;
-  const dataOf = (lineage: string): string =>
-    join(lineage.startsWith(TEMPORARY) ? passing : lasting, lineage);
+  const storeOf = (lineage: string): StoragePowers => isTemporary(lineage) ? inMemory : onDisk;
+  const dataOf = (lineage: string): string => join(isTemporary(lineage) ? passing : lasting, lineage);
   return {
     dataOf,
     spaceOf: (lineage) => ({

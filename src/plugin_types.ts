@@ -26,11 +26,22 @@ export interface ToolContext {
   readonly plugin: string;
   /** When the call must have ended, milliseconds since the epoch. */
   readonly deadline: number;
+  /** Full ids of the capabilities that led here, the one that called last; absent where no plugin called. */
+  readonly caller?: readonly string[];
   /** What the plugin keeps. */
   readonly storage: PluginStorage;
+  /** Calls other plugins. */
+  readonly call: PluginCall;
   /** What the program that runs the plugin offers beside Sallyport's own: functions of JSON values, by name. */
   readonly host: Readonly<Record<string, HostOp>>;
 }
+
+/**
+ * Calls a capability of another plugin by its full id; an input that is left out is `{}`. Needs the permission `call` with
+ * that id, and the other plugin's word: `callers` of its tool. Rejects with an error whose `code` says why: `ERR_NOT_CAPABLE`,
+ * `ERR_CAPABILITY_NOT_EXPOSED`, `ERR_GUEST_THREW` and so on.
+ */
+export type PluginCall = <Value = unknown>(id: string, input?: object) => Promise<Value>;
 
 /** A function that the program offers. Rejects with `ERR_NOT_CAPABLE` where the plugin lacks a permission for it. */
 export type HostOp = <Value = unknown>(...args: readonly unknown[]) => Promise<Value>;

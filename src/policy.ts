@@ -5,7 +5,10 @@ import type { LimitRequest } from "./manifest/mod.ts";
 
 /** The ceiling. Nothing is ambient: what is not said here does not exist for the tenant (T09). */
 export interface TenantPolicy {
-  /** The most that any plugin of the tenant may be granted; absent is nothing. */
+  /**
+   * The most that any plugin of the tenant may be granted; absent is nothing. What it denies of `call` is refused to the
+   * tenant's own calls as well, by full id; what it does not allow of it is theirs all the same.
+   */
   readonly permissions?: PermissionRequest;
   /** The most that any call may use; absent is the library's defaults. */
   readonly limits?: LimitRequest;

@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import {
   ActivationError,
   BundleError,
-  CapabilityError,
   check,
+  type Decision,
   type Grant,
   GuestError,
   HostError,
@@ -21,6 +21,7 @@ import {
   type AuditSink,
   type Broker,
   type BundleFiles,
+  type CallOrigin,
   type Denial,
   depthOfJson,
   failureToError,
@@ -55,6 +56,8 @@ export interface Unit {
   readonly plugin: string;
   /** How messages call it: `Plugin "x"`, `Script "x.ts"`. */
   readonly title: string;
+  /** The decision about calling the capability, by its full id; absent for a script, which is none. */
+  readonly call?: Decision;
   /** Its files. */
   readonly source: PluginSource;
   /** What is bundled. */
@@ -95,6 +98,12 @@ export interface CallOptions {
   readonly onDenial?: (denial: Denial) => void;
   /** Gets each decision about a use, as it is made. */
   readonly onUse?: (use: Use) => void;
+}
+
+/** What the host says of one call besides. */
+export interface InnerCallOptions extends CallOptions {
+  /** The plugin's call that makes this one: its chain and its deadline are inherited. */
+  readonly origin?: CallOrigin;
 }
 
 /** What a runner works with; belongs to one tenant. */
@@ -144,7 +153,7 @@ export class Runner {
    * Calls a target with a JSON value and gives its JSON value. Throws BundleError, ActivationError, NotCapableError,
    * GuestError, LimitError or HostError.
    */
-  async call(unit: Unit, input: unknown, options: CallOptions = {}): Promise<unknown> {
+  async call(unit: Unit, input: unknown, options: InnerCallOptions = {}): Promise<unknown> {
     if (this.#isClosed) {
       throw new HostError("ERR_HOST_CLOSED", `Cannot call ${unit.title}: the host is closed`);
     }
@@ -157,24 +166,29 @@ export class Runner {
     }
   }
 
-  async #call(unit: Unit, input: unknown, options: CallOptions): Promise<unknown> {
+  async #call(unit: Unit, input: unknown, options: InnerCallOptions): Promise<unknown> {
     const { redactor, secrets } = this.#options;
     await secrets.learn();
-    refuseWasm(unit);
     const run = startRun(unit, options, redactor);
-    const text = inputText(unit, input, run.wallMs);
-    this.#audit(unit, run.id, "call", { target: targetText(unit), phase: "start" });
+    const text = inputText(unit, input, run);
+    this.#audit(
+      unit,
+      run,
+      "call",
+      { target: targetText(unit), phase: "start", ...chainOf(run) },
+      callFacts(unit),
+    );
     try {
       const active = await this.#activate(unit, run);
       // One that was cancelled meanwhile never reaches the isolate, which it would end for its neighbours.
       if (hasEnded(run)) throw tooLate(unit, run);
       const answer = await active.isolate.call(text, run);
       const value = redactor.value(valueOf(unit, active, answer, run.denials));
-      this.#audit(unit, run.id, "call", { phase: "end", ok: true });
+      this.#audit(unit, run, "call", { phase: "end", ok: true });
       return value;
     } catch (error) {
       const code = error instanceof SallyportError ? error.code : "unexpected";
-      this.#audit(unit, run.id, error instanceof LimitError ? "limit" : "call", {
+      this.#audit(unit, run, error instanceof LimitError ? "limit" : "call", {
         phase: "end",
         ok: false,
         code,
@@ -248,7 +262,7 @@ export class Runner {
       denialPrefix: newDenialPrefix(),
     };
     // The worker starts while the bundler works; whichever fails first is told, and the other's end is waited for.
-    const isolating = pool.isolate(`${tenant}/${unit.plugin}`, broker, principal, unit.limits);
+    const isolating = pool.isolate(cordonOf(tenant, unit), broker, principal, unit.limits);
     isolating.catch(() => {});
     const bundle = await bundling.catch(async (error: unknown) => {
       await isolating.then((isolate) => isolate.dispose(), () => {});
@@ -257,8 +271,8 @@ export class Runner {
     const isolate = await isolating;
     try {
       unit.verify(bundle);
-      this.#audit(unit, run.id, "activate", { target: targetText(unit) });
-      const config = this.#configOf(unit, principal, run.id);
+      this.#audit(unit, run, "activate", { target: targetText(unit) });
+      const config = this.#configOf(unit, principal, run);
       const filename = `plugin:${unit.plugin}/${unit.target.path}`;
       const isScript = unit.target.export === null;
       const answer = await isolate.load(bundle.code, { filename, config, isScript }, run);
@@ -272,51 +286,55 @@ export class Runner {
   }
 
   /** What the guest platform is told. Granted environment is pushed with the isolate, and written down here. */
-  #configOf(unit: Unit, principal: Principal, call: string): string {
+  #configOf(unit: Unit, principal: Principal, run: Run): string {
     const env = selectEnvironment(unit.grant, unit.environment);
     for (const [value, text] of Object.entries(env)) {
-      this.#audit(unit, call, "grant", {}, { op: "env_push", kind: "env", value, decision: "granted" });
+      this.#audit(unit, run, "grant", {}, { op: "env_push", kind: "env", value, decision: "granted" });
       // A script's reader is the one whose environment it is, and printing it is what many scripts are for.
       if (unit.target.export !== null) this.#options.redactor.know(text);
     }
-    const dynamicCode = isGranted(unit, "dynamicCode");
-    if (dynamicCode) {
-      const facts = { op: "dynamic_code", kind: "dynamicCode", value: null, decision: "granted" } as const;
-      this.#audit(unit, call, "grant", {}, facts);
-    }
     return JSON.stringify(guestConfig({
       env,
-      sys: this.#factsOf(unit, call),
+      sys: this.#factsOf(unit, run),
       ...environmentRules(unit.grant),
       denialPrefix: principal.denialPrefix,
-      dynamicCode,
+      dynamicCode: this.#isOn(unit, run, "dynamicCode", "dynamic_code"),
+      wasm: this.#isOn(unit, run, "wasm", "wasm"),
       isScript: unit.target.export === null,
       tellsReads: unit.tellsReads === true,
       hostOps: this.#options.hostOps ?? [],
     }));
   }
 
+  /** Whether the guest is given what has no entries. */
+  #isOn(unit: Unit, run: Run, kind: string, op: string): boolean {
+    if (!isGranted(unit, kind)) return false;
+    this.#audit(unit, run, "grant", {}, { op, kind, value: null, decision: "granted" });
+    return true;
+  }
+
   /** Granted facts about the machine, as they are now. */
-  #factsOf(unit: Unit, call: string): Readonly<Record<string, string>> {
+  #factsOf(unit: Unit, run: Run): Readonly<Record<string, string>> {
     const words = Object.keys(SYSTEM_FACTS).filter((word): word is SystemFact =>
       isGranted(unit, "sys", word)
     );
     return Object.fromEntries(words.map((value) => {
-      this.#audit(unit, call, "grant", {}, { op: "sys_push", kind: "sys", value, decision: "granted" });
+      this.#audit(unit, run, "grant", {}, { op: "sys_push", kind: "sys", value, decision: "granted" });
       return [value, JSON.stringify(SYSTEM_FACTS[value]())];
     }));
   }
 
   #audit(
     unit: Unit,
-    call: string,
+    { id: call, origin }: Run,
     type: AuditEvent["type"],
     details: Readonly<Record<string, unknown>>,
     facts: Partial<AuditEvent> = {},
   ): void {
     const { tenant, audit, confinement } = this.#options;
     const { plugin, fingerprint } = unit;
-    writeEvent(audit, { type, tenant, plugin, fingerprint, call, confinement, ...facts, details });
+    const parent = origin === undefined ? {} : { parent: origin.call };
+    writeEvent(audit, { type, tenant, plugin, fingerprint, call, ...parent, confinement, ...facts, details });
   }
 }
 
@@ -324,14 +342,14 @@ function isGranted({ grant, context }: Unit, kind: string, value: string | null 
   return check(grant, { kind, value }, context).state === "granted";
 }
 
-/** WebAssembly's memory is counted by nobody, so it waits for a worker of its own; silence would look like consent. */
-function refuseWasm(unit: Unit): void {
-  if (!isGranted(unit, "wasm")) return;
-  throw new CapabilityError(
-    "ERR_CAPABILITY_NOT_LIVE",
-    `Cannot run ${unit.title}: it is granted wasm, and this version cannot run WebAssembly yet. Take wasm out of its permissions, or deny it with --deny-wasm`,
-    { details: { plugin: unit.plugin, kind: "wasm" } },
-  );
+/** WebAssembly's memory is not counted by the engine: whoever takes too much of it dies with its worker, and alone. */
+function needsOwnWorker(unit: Unit): boolean {
+  return isGranted(unit, "wasm");
+}
+
+/** Whose isolates share a worker: those of one plugin, and apart from them those that need a worker of their own. */
+function cordonOf(tenant: string, unit: Unit): string {
+  return `${tenant}/${unit.plugin}${needsOwnWorker(unit) ? "/wasm" : ""}`;
 }
 
 interface Run {
@@ -346,6 +364,9 @@ interface Run {
   readonly onUse: ((use: Use) => void) | undefined;
   /** What a person took to answer does not count. */
   readonly paused: { ms: number };
+  readonly origin: CallOrigin | undefined;
+  /** Full ids of the capabilities that called one another, this one last. */
+  readonly chain: readonly string[];
 }
 
 /** Whether nobody waits for it any more. */
@@ -353,10 +374,11 @@ function hasEnded({ signal, deadline, paused }: Run): boolean {
   return signal?.aborted === true || performance.now() >= deadline + paused.ms;
 }
 
-function startRun(unit: Unit, options: CallOptions, redactor: Redactor): Run {
-  const { onLine } = options;
+function startRun(unit: Unit, options: InnerCallOptions, redactor: Redactor): Run {
+  const { onLine, origin } = options;
   const cut = redactor.lines();
-  const wallMs = Math.min(unit.limits.wallMs, options.wallMs ?? Infinity);
+  const inherited = Math.max(1, Math.floor(origin?.remainingMs() ?? Infinity));
+  const wallMs = Math.min(unit.limits.wallMs, options.wallMs ?? Infinity, inherited);
   const inTime = AbortSignal.timeout(wallMs);
   return {
     id: randomUUID(),
@@ -368,10 +390,23 @@ function startRun(unit: Unit, options: CallOptions, redactor: Redactor): Run {
     denials: [],
     onUse: options.onUse,
     paused: { ms: 0 },
+    origin,
+    chain: [...origin?.chain ?? [], ...unit.call === undefined ? [] : [unit.call.value ?? ""]],
   };
 }
 
-function inputText(unit: Unit, input: unknown, wallMs: number): string {
+/** That it may be called is decided before it starts, and written down with its start (R06). */
+function callFacts({ call }: Unit): Partial<AuditEvent> {
+  return call === undefined
+    ? {}
+    : { kind: call.kind, value: call.value, decision: call.state, rule: call.rule };
+}
+
+function chainOf({ origin, chain }: Run): { readonly chain?: readonly string[] } {
+  return origin === undefined ? {} : { chain };
+}
+
+function inputText(unit: Unit, input: unknown, { wallMs, origin }: Run): string {
   const text = JSON.stringify(input) as string | undefined;
   if (text === undefined) {
     throw new GuestError("ERR_RESULT_INVALID", `Cannot call ${unit.title}: the input is not JSON`);
@@ -382,7 +417,8 @@ function inputText(unit: Unit, input: unknown, wallMs: number): string {
       `Cannot call ${unit.title}: the input has more than ${RUNTIME_LIMITS.inputBytesMax} bytes (inputBytesMax). Pass less, or a file to read`,
     );
   }
-  const context = { plugin: unit.plugin, deadline: Date.now() + wallMs };
+  const caller = origin === undefined ? {} : { caller: origin.chain };
+  const context = { plugin: unit.plugin, deadline: Date.now() + wallMs, ...caller };
   return `{"input":${text},"context":${JSON.stringify(context)}}`;
 }
 

@@ -41,6 +41,8 @@ export interface ScriptOptions extends CallOptions {
   readonly limits: LimitRequest;
   /** `sha256:…` that its source must have. */
   readonly fingerprint?: string;
+  /** As a tenant's policy has it. */
+  readonly unconfinedCommands?: "allow";
   /** Where secrets are kept; absent is nowhere. */
   readonly secrets?: SecretStore;
 }

@@ -5,6 +5,7 @@
 import { basename, join } from "node:path";
 import {
   CapabilityError,
+  type Decision,
   HostError,
   KINDS,
   type KindTable,
@@ -14,7 +15,7 @@ import {
   SallyportError,
   TrustError,
 } from "../permissions/mod.ts";
-import type { Answered, AuditSink } from "../runtime/mod.ts";
+import type { Answered, AuditEvent, AuditSink, CallOrigin } from "../runtime/mod.ts";
 import { writeEvent } from "./audit/write_event.ts";
 import type { Bundler } from "./bundler/mod.ts";
 import { bundleFiles } from "./bundle_files.ts";
@@ -43,11 +44,18 @@ import {
   stateOf,
   unusableState,
 } from "./plugin_state.ts";
+import { callForPlugin, decideCall, deniedCall } from "./plugin_calls.ts";
 import { limitsOf, type TenantPolicy } from "./policy.ts";
 import { findCapability, findExposed } from "./registry.ts";
-import type { CallOptions, Runner, Unit } from "./runner.ts";
+import type { CallOptions, InnerCallOptions, Runner, Unit } from "./runner.ts";
 import { callWithSchemas } from "./schemas.ts";
-import type { Secrets, SecretStore } from "./secrets/mod.ts";
+import {
+  type RequestedSecret,
+  requestedSecrets,
+  type Secrets,
+  type SecretStore,
+  type TenantSecrets,
+} from "./secrets/mod.ts";
 import { type Capability } from "./surfaces/mod.ts";
 import { type PluginReview, previewGrants, reviewPlugin } from "./review.ts";
 import {
@@ -96,7 +104,7 @@ export interface TenantParts {
   /** What plugins keep between calls. */
   readonly spaces: OwnSpaces;
   /** What its owner keeps for its plugins. */
-  readonly secrets: Secrets;
+  readonly secrets: TenantSecrets;
   /** The kinds of permission that exist; absent is the built-in ones. */
   readonly kinds?: KindTable;
   /** Decides as the broker does. */
@@ -182,6 +190,13 @@ export interface ApprovalOptions {
   readonly keep?: boolean;
 }
 
+/** What may be called, and how it then runs. */
+interface Callable {
+  readonly unit: Unit;
+  readonly capability: Capability;
+  readonly plugin: LoadedPlugin;
+}
+
 interface Catalog {
   /** A plugin whose files changed on the disk is read again, and takes its place. */
   readonly plugins: LoadedPlugin[];
@@ -213,12 +228,14 @@ export class Tenant {
     const { secrets } = parts;
     // The owner's side only: what else the host does with them is not the embedder's.
     this.secrets = {
-      set: (name, value, binding) => secrets.set(name, value, binding),
+      set: async (name, value, binding) =>
+        secrets.set(name, value, binding, await this.#lineagesOf(binding.plugins)),
       list: () => secrets.list(),
       delete: (name) => secrets.delete(name),
     };
     this.#kinds = parts.kinds ?? KINDS;
-    this.#approvals = new Approvals(id, options.store);
+    const { store } = options;
+    this.#approvals = new Approvals(id, store?.withKinds?.(this.#kinds) ?? store);
     this.#narrowing = options.narrowing;
   }
 
@@ -304,6 +321,17 @@ export class Tenant {
     return key;
   }
 
+  /** What the plugin asks of secrets, and whether their owner lets it have them: as it is trusted or, if it is not, once it is. */
+  async requestedSecrets(name: string): Promise<readonly RequestedSecret[]> {
+    const plugin = await this.#plugin(name);
+    const { manifest: { permissions }, source: { directory } } = plugin;
+    const kept = this.#approvals.lineage(plugin) ?? (await this.#quietRecord(plugin))?.lineage ??
+      newLineage();
+    const bindings = await orNull(this.#parts.secrets.bindings());
+    const user = { plugin: name, place: directory, bundle: plugin, own: { lineage: kept } };
+    return requestedSecrets(permissions, bindings, user);
+  }
+
   /** Looks at a plugin as its author's gate does; runs nothing. Throws what `fingerprint` throws. */
   async check(name: string): Promise<PluginCheck> {
     const plugin = await this.#plugin(name);
@@ -332,10 +360,24 @@ export class Tenant {
    * CollisionError, TrustError, BundleError, ActivationError, NotCapableError, GuestError, LimitError or HostError.
    */
   async call(id: string, input: unknown, options: CallOptions = {}): Promise<unknown> {
-    const { unit, capability, plugin } = await this.#callable(id);
-    const { validator, runner } = this.#parts;
-    const call = (): Promise<unknown> => runner.call(unit, input, options);
-    return await callWithSchemas(plugin.name, capability, input, validator, call);
+    return await this.#call(await this.#callable(id), input, options);
+  }
+
+  /**
+   * Calls a capability for a plugin of the tenant that was granted its id: under the callee's own grants, within what is
+   * left to the caller, and only where the callee lists it. Throws a PowerError for the guest. The host calls it.
+   */
+  async callForPlugin(id: string, input: unknown, origin: CallOrigin): Promise<unknown> {
+    const { signal } = origin;
+    const onDenial: CallOptions["onDenial"] = (denial) => origin.deny(denial);
+    return await callForPlugin(id, origin, {
+      find: () => this.#callable(id),
+      call: (callee) => this.#call(callee, input, { origin, signal, onDenial }),
+      refused: (code) => {
+        const facts = { call: origin.call, kind: "call", value: id, decision: "denied", rule: code } as const;
+        this.#audit({ type: "call", plugin: origin.plugin, ...facts });
+      },
+    });
   }
 
   /**
@@ -413,9 +455,27 @@ export class Tenant {
     return { ...record, approver, grants };
   }
 
-  async #callable(
-    id: string,
-  ): Promise<{ readonly unit: Unit; readonly capability: Capability; readonly plugin: LoadedPlugin }> {
+  /** What names and directories of plugins mean by now (T13). What nobody trusted yet means nothing so far. */
+  async #lineagesOf(plugins: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
+    const known = await this.#approvals.lineages();
+    const meant = plugins.map((plugin) => {
+      const own = known.filter(({ name, directory }) => name === plugin || directory === plugin);
+      return [plugin, own.map(({ lineage }) => lineage)] as const;
+    });
+    return Object.fromEntries(meant.filter(([, lineages]) => lineages.length > 0));
+  }
+
+  async #call(
+    { unit, capability, plugin }: Callable,
+    input: unknown,
+    options: InnerCallOptions,
+  ): Promise<unknown> {
+    const { validator, runner } = this.#parts;
+    const call = (): Promise<unknown> => runner.call(unit, input, options);
+    return await callWithSchemas(plugin.name, capability, input, validator, call);
+  }
+
+  async #callable(id: string): Promise<Callable> {
     const catalog = await this.#discover();
     const { plugins } = catalog;
     const exposed = await this.#exposures(plugins);
@@ -427,7 +487,25 @@ export class Tenant {
     const capability = findCapability(found.fullId, plugin.capabilities);
     refuseNotLive(plugin, capability);
     if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
-    return { unit: this.#unit(granted, capability, approval), capability, plugin };
+    const decision = this.#decideCall(plugin, capability, approval);
+    return { unit: { ...this.#unit(granted, capability, approval), call: decision }, capability, plugin };
+  }
+
+  /** Every call passes it under the full id, whatever it was called by (R06). */
+  #decideCall({ name }: LoadedPlugin, { fullId }: Capability, { fingerprint }: Approval): Decision {
+    const decision = decideCall(fullId, this.#policy, this.#kinds);
+    if (decision.state === "granted") return decision; // it is written down with the start of the call
+    const { kind, value, state, rule } = decision;
+    this.#audit({
+      type: "call",
+      plugin: name,
+      fingerprint: fingerprint.hash,
+      kind,
+      value,
+      decision: state,
+      rule,
+    });
+    throw deniedCall(decision);
   }
 
   /** Directories that no grant reaches, since they are plugins'. */
@@ -533,10 +611,7 @@ export class Tenant {
 
   /** For a display: a store that cannot be used refuses when it is written. */
   #quietRecord(plugin: LoadedPlugin): Promise<TrustRecord | null> {
-    return this.#approvals.record(plugin).catch((error: unknown) => {
-      if (error instanceof HostError) return null;
-      throw error;
-    });
+    return orNull(this.#approvals.record(plugin));
   }
 
   #auditTrust(
@@ -545,8 +620,12 @@ export class Tenant {
     fingerprint: string | null,
     details: Readonly<Record<string, unknown>>,
   ): void {
+    this.#audit({ type, plugin, fingerprint, details });
+  }
+
+  #audit(facts: Pick<AuditEvent, "type" | "plugin"> & Partial<AuditEvent>): void {
     const { audit, confinement } = this.#parts;
-    writeEvent(audit, { type, tenant: this.id, plugin, fingerprint, call: null, confinement, details });
+    writeEvent(audit, { tenant: this.id, fingerprint: null, call: null, confinement, ...facts });
   }
 
   #contextOf(plugin: LoadedPlugin, lineage: string): PathContext {
@@ -615,6 +694,13 @@ export class Tenant {
       permissions: manifest.permissions,
     };
   }
+}
+
+function orNull<Value>(store: Promise<Value>): Promise<Value | null> {
+  return store.catch((error: unknown) => {
+    if (error instanceof HostError) return null;
+    throw error;
+  });
 }
 
 function invalidRow({ location, error }: InvalidPlugin): PluginRow {

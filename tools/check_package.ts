@@ -59,6 +59,19 @@ try {
   ]);
   claim("is a library", library.status === 0 && /strong|medium|weak/.test(library.stdout), library.output);
 
+  const cli = run(join(work, "whole"), [
+    join(work, "whole/node_modules/.bin/node"),
+    "--input-type=module",
+    "-e",
+    'const { processTerminal, runCli } = await import("sallyport/cli"); process.exitCode = await runCli(["run", "./word-count", "count", "--yes", "--json", "--input", JSON.stringify({ text: "a b a" })], { terminal: processTerminal(), cwd: process.cwd(), environment: { ...process.env }, userHome: process.env.HOME ?? "/" })',
+  ]);
+  claim(
+    "is a command line for programs that embed it",
+    cli.status === 0 && cli.stdout.includes('"words":3') &&
+      existsSync(join(work, "whole/node_modules/sallyport/dist/src/cli/public.d.ts")),
+    cli.output,
+  );
+
   const bare = install("bare", ["--omit=optional", "--ignore-scripts", tarball]);
   claim("installs without what it brings along", bare.status === 0, bare.output);
   const refused = run(join(work, "bare"), RUN);

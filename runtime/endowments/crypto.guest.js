@@ -1,46 +1,27 @@
 // crypto.getRandomValues and crypto.randomUUID, from the random source of the worker.
 ((realm) => {
   "use strict";
-  const { primordials, define, internal, random } = realm;
+  const { primordials, internal, random } = realm;
   const {
-    configureInterface,
     NumberPrototypeToString,
     StringPrototypeCharCodeAt,
     StringPrototypePadStart,
+    StringPrototypeSlice,
     TypedArrayPrototypeGetByteLength,
     TypedArrayPrototypeGetSymbolToStringTag,
     TypeError,
   } = primordials;
   const { DOMException } = internal;
   const BYTES_MAX = 65536;
-  const INTEGERS = {
-    __proto__: null,
-    Int8Array: 1,
-    Uint8Array: 1,
-    Uint8ClampedArray: 1,
-    Int16Array: 1,
-    Uint16Array: 1,
-    Int32Array: 1,
-    Uint32Array: 1,
-    BigInt64Array: 1,
-    BigUint64Array: 1,
-  };
 
-  const TOKEN = {};
   class Crypto {
-    #brand;
-    static {
-      internal.platform[internal.platform.length] = (value) => {
-        // deno-lint-ignore prefer-primordials -- a brand check reads no property
-        if (#brand in value) return "";
-      };
-    }
-    constructor(token) {
-      if (token !== TOKEN) throw new TypeError("Illegal constructor");
+    constructor() {
+      throw new TypeError("Illegal constructor");
     }
     getRandomValues(array) {
-      this.#brand;
-      if (!INTEGERS[TypedArrayPrototypeGetSymbolToStringTag(array)]) {
+      check(this);
+      const tag = TypedArrayPrototypeGetSymbolToStringTag(array);
+      if (tag === undefined || StringPrototypeSlice(tag, 0, 5) === "Float") {
         throw new DOMException("The value is not an integer typed array", "TypeMismatchError");
       }
       const length = TypedArrayPrototypeGetByteLength(array);
@@ -56,7 +37,7 @@
       return array;
     }
     randomUUID() {
-      this.#brand;
+      check(this);
       const text = random(16);
       let uuid = "";
       for (let index = 0; index < 16; index++) {
@@ -69,8 +50,5 @@
       return uuid;
     }
   }
-  configureInterface(Crypto, "Crypto");
-
-  define("Crypto", Crypto);
-  define("crypto", new Crypto(TOKEN));
+  const check = internal.defineOne(Crypto, "Crypto");
 });

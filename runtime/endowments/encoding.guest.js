@@ -7,9 +7,6 @@
     ArrayBufferPrototypeGetByteLength,
     configureInterface,
     createList,
-    DataViewPrototypeGetBuffer,
-    DataViewPrototypeGetByteLength,
-    DataViewPrototypeGetByteOffset,
     RangeError,
     ReflectApply,
     required,
@@ -20,8 +17,6 @@
     StringPrototypeToLowerCase,
     StringPrototypeTrim,
     TypedArrayPrototypeGetBuffer,
-    TypedArrayPrototypeGetByteLength,
-    TypedArrayPrototypeGetByteOffset,
     TypedArrayPrototypeGetLength,
     TypedArrayPrototypeGetSymbolToStringTag,
     TypedArrayPrototypeSet,
@@ -32,29 +27,30 @@
   } = primordials;
   const { DOMException } = internal;
 
+  /** What a view shows: `bytes` of `buffer` from `offset` on; `tag` is undefined for a DataView. */
+  const viewOf = (view) => {
+    const tag = TypedArrayPrototypeGetSymbolToStringTag(view);
+    const read = (what) => primordials[`${tag ? "TypedArray" : "DataView"}PrototypeGet${what}`](view);
+    return {
+      __proto__: null,
+      tag,
+      bytes: read("ByteLength"),
+      offset: read("ByteOffset"),
+      buffer: read("Buffer"),
+    };
+  };
+
   /** A Uint8Array over what an ArrayBuffer or a view shows; a TypeError for everything else. */
   const toBytes = (source) => {
-    if (!ArrayBufferIsView(source)) {
-      try {
-        return ArrayBufferPrototypeGetByteLength(source) === 0 ? new Uint8Array(0) : new Uint8Array(source);
-      } catch {
-        throw new TypeError("The value is not an ArrayBuffer or a view on one");
-      }
+    if (ArrayBufferIsView(source)) {
+      const { tag, bytes, offset, buffer } = viewOf(source);
+      return tag && bytes === 0 ? new Uint8Array(0) : new Uint8Array(buffer, offset, bytes);
     }
-    if (TypedArrayPrototypeGetSymbolToStringTag(source) === undefined) {
-      return new Uint8Array(
-        DataViewPrototypeGetBuffer(source),
-        DataViewPrototypeGetByteOffset(source),
-        DataViewPrototypeGetByteLength(source),
-      );
+    try {
+      return ArrayBufferPrototypeGetByteLength(source) === 0 ? new Uint8Array(0) : new Uint8Array(source);
+    } catch {
+      throw new TypeError("The value is not an ArrayBuffer or a view on one");
     }
-    const length = TypedArrayPrototypeGetByteLength(source);
-    if (length === 0) return new Uint8Array(0);
-    return new Uint8Array(
-      TypedArrayPrototypeGetBuffer(source),
-      TypedArrayPrototypeGetByteOffset(source),
-      length,
-    );
   };
 
   /** Collects code units into a string, a few thousand at a time. */
@@ -388,6 +384,7 @@
     },
   };
 
+  internal.viewOf = viewOf;
   internal.toBytes = toBytes;
   internal.encodeUtf8 = encodeUtf8;
   /** Lossy, and keeps a byte order mark: fetch and files strip it themselves where their standards say so. */

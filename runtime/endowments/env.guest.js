@@ -7,6 +7,7 @@
     ObjectFreeze,
     ObjectHasOwn,
     ObjectKeys,
+    SafeMap,
     String,
     StringPrototypeEndsWith,
     StringPrototypeSlice,
@@ -14,6 +15,7 @@
     TypeError,
     promiseThen,
   } = primordials;
+  const told = new SafeMap();
 
   function matches(entries, name) {
     if (entries === true) return true;
@@ -39,9 +41,13 @@
     return isSet ? env[key] : undefined;
   }
 
-  /** While it is found out what the code needs, the host is told of what needs no op. */
-  internal.tell = (op, value) => {
-    if (internal.config.tellsReads) promiseThen(realm.op(op, [value]), undefined, () => {});
+  /** While it is found out what the code needs, the host is told of what needs no op: once a call, of each. */
+  internal.tell = (op, ...args) => {
+    const call = realm.current();
+    const what = op + args[0];
+    if (!internal.config.tellsReads || told.get(what) === call) return;
+    told.set(what, call);
+    promiseThen(realm.op(op, args), undefined, () => {});
   };
 
   /** The error of a refusal that was decided on this side; the host is told by an op, and decides again. */
@@ -57,6 +63,14 @@
         value,
       }),
     );
+
+  const refuseChange = () => {
+    throw internal.errorFrom({
+      name: "NotSupported",
+      code: "ERR_NOT_CAPABLE",
+      message: "A plugin cannot change the environment",
+    });
+  };
 
   internal.deno.env = ObjectFreeze({
     get(name) {
@@ -74,18 +88,10 @@
       return copy;
     },
     set() {
-      throw internal.errorFrom({
-        name: "NotSupported",
-        code: "ERR_NOT_CAPABLE",
-        message: "A plugin cannot change the environment",
-      });
+      refuseChange();
     },
     delete() {
-      throw internal.errorFrom({
-        name: "NotSupported",
-        code: "ERR_NOT_CAPABLE",
-        message: "A plugin cannot change the environment",
-      });
+      refuseChange();
     },
   });
 });

@@ -10,11 +10,13 @@
     iterate,
     MathTrunc,
     Number,
+    ObjectCreate,
     ObjectDefineProperty,
     ObjectFreeze,
     ReflectApply,
     remove,
     required,
+    StringPrototypeToLowerCase,
     SymbolIterator,
     TypeError,
   } = primordials;
@@ -22,7 +24,17 @@
   const startedAt = DateNow();
 
   // Platform objects announce themselves here: structuredClone refuses them, the console asks for a word about them.
-  internal.platform = createList();
+  const platform = internal.platform = createList();
+  /** Defines a class and its one instance, which has its name in lower case; gives what checks a receiver. */
+  internal.defineOne = (Class, name) => {
+    const one = ObjectCreate(configureInterface(Class, name).prototype);
+    platform[platform.length] = (value) => value === one ? "" : undefined;
+    define(name, Class);
+    define(StringPrototypeToLowerCase(name), one);
+    return (receiver) => {
+      if (receiver !== one) throw new TypeError("Illegal invocation");
+    };
+  };
 
   let eventState;
   class Event {
@@ -30,7 +42,7 @@
     #state;
     static {
       eventState = (event) => event.#state;
-      internal.platform[0] = (value) => {
+      platform[0] = (value) => {
         // deno-lint-ignore prefer-primordials -- a brand check reads no property
         if (#state in value) return value.#state.type;
       };
@@ -120,7 +132,7 @@
     #listeners = createList();
     static {
       listenersOf = (target) => target.#listeners;
-      internal.platform[1] = (value) => {
+      platform[1] = (value) => {
         // deno-lint-ignore prefer-primordials -- a brand check reads no property
         if (#listeners in value) return "";
       };
@@ -368,7 +380,7 @@
   class AbortController {
     #signal = createSignal();
     static {
-      internal.platform[2] = (value) => {
+      platform[2] = (value) => {
         // deno-lint-ignore prefer-primordials -- a brand check reads no property
         if (#signal in value) return "";
       };

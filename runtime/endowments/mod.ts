@@ -3,6 +3,7 @@
  * where it needs authority, a host half with its ops.
  */
 import type { OpDefinition } from "../op.ts";
+import { callOps } from "./call.ts";
 import { commandOps } from "./command.ts";
 import { envOps } from "./env.ts";
 import { fetchOps } from "./fetch.ts";
@@ -10,6 +11,7 @@ import { fileOps } from "./files.ts";
 import { permissionOps } from "./permissions.ts";
 import { storageOps } from "./storage.ts";
 import { sysOps } from "./sys.ts";
+import { wasmOps } from "./wasm.ts";
 import { writeOps } from "./write.ts";
 
 /** One endowment of the table. */
@@ -40,5 +42,7 @@ export const ENDOWMENTS: readonly Endowment[] = [
   { name: "sys", ops: sysOps },
   { name: "command", ops: commandOps },
   { name: "permissions", ops: permissionOps },
+  { name: "call", ops: callOps },
   { name: "host", ops: [] },
+  { name: "wasm", ops: wasmOps },
 ];

@@ -12,10 +12,6 @@
     ArrayBufferPrototypeTransfer,
     ArrayIsArray,
     createList,
-    DataView,
-    DataViewPrototypeGetBuffer,
-    DataViewPrototypeGetByteLength,
-    DataViewPrototypeGetByteOffset,
     Date,
     DatePrototype,
     DatePrototypeGetTime,
@@ -46,11 +42,7 @@
     SetPrototypeAdd,
     SetPrototypeForEach,
     SymbolIterator,
-    TypedArrayPrototypeGetBuffer,
-    TypedArrayPrototypeGetByteLength,
-    TypedArrayPrototypeGetByteOffset,
     TypedArrayPrototypeGetLength,
-    TypedArrayPrototypeGetSymbolToStringTag,
     TypedArrayPrototypeSet,
     TypeError,
     Uint8Array,
@@ -58,7 +50,7 @@
     WeakSetPrototype,
     WeakRefPrototype,
   } = primordials;
-  const { DOMException, domExceptionState, platform } = internal;
+  const { DOMException, domExceptionState, platform, viewOf } = internal;
 
   const refused = (what) => new DOMException(`${what} could not be cloned`, "DataCloneError");
   const inherits = ObjectPrototypeIsPrototypeOf;
@@ -148,19 +140,10 @@
   };
 
   const cloneView = (value, memory) => {
-    const tag = TypedArrayPrototypeGetSymbolToStringTag(value);
-    if (tag === undefined) {
-      const length = DataViewPrototypeGetByteLength(value);
-      const offset = DataViewPrototypeGetByteOffset(value);
-      return new DataView(clone(DataViewPrototypeGetBuffer(value), memory), offset, length);
-    }
-    const buffer = TypedArrayPrototypeGetBuffer(value);
-    const offset = TypedArrayPrototypeGetByteOffset(value);
-    const length = TypedArrayPrototypeGetLength(value);
-    if (length === 0 && TypedArrayPrototypeGetByteLength(value) === 0 && isDetached(buffer)) {
-      throw refused("A view on a detached ArrayBuffer");
-    }
-    return new primordials[tag](clone(buffer, memory), offset, length);
+    const { tag, bytes, offset, buffer } = viewOf(value);
+    if (tag && bytes === 0 && isDetached(buffer)) throw refused("A view on a detached ArrayBuffer");
+    const length = tag ? TypedArrayPrototypeGetLength(value) : bytes;
+    return new primordials[tag ?? "DataView"](clone(buffer, memory), offset, length);
   };
   const isDetached = (buffer) => !isBranded((given) => new Uint8Array(given), buffer);
 

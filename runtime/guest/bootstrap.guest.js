@@ -26,11 +26,11 @@
     SymbolAsyncIterator,
     SymbolSpecies,
     TypeError,
-    createList,
     newPromise,
     promiseThen,
   } = primordials;
   const global = globalThis;
+  const realEval = global.eval;
   const internal = ObjectCreate(null);
   internal.deno = ObjectCreate(null);
   /** Ids of refusals by the error that told of them. */
@@ -187,6 +187,7 @@
       const give = (name) =>
         ObjectDefineProperty(context, name, { __proto__: null, value: internal[name], enumerable: true });
       give("storage");
+      give("call");
       give("host");
       ObjectFreeze(context);
       const handler = target;
@@ -269,7 +270,8 @@
       config = JSONParse(text);
       internal.config = config;
       internal.setHostOps(config.hostOps);
-      if (config.dynamicCode) allowDynamicCode();
+      if (config.dynamicCode) internal.give("eval", realEval, "dynamic_code");
+      if (config.wasm) internal.allowWasm();
     },
     load,
     call: start,
@@ -292,6 +294,9 @@
       facts.message = textOf(read(error, "message"), "");
       const code = read(error, "code");
       if (typeof code === "string") facts.code = cut(code);
+      if (!config.wasm && facts.name === "ReferenceError" && facts.message === "WebAssembly is not defined") {
+        report("wasm", [], error); // what is not granted is not there, so it is missed instead of refused
+      }
       facts.denial = denialOf(error, 0);
       facts.stack = StringPrototypeSlice(textOf(read(error, "stack"), "", 50 * 1024), 0, 50 * 1024);
     } catch {
@@ -324,15 +329,6 @@
 
   // --- what is taken away ----------------------------------------------------------------------------------------
 
-  /** @type {any} */
-  const restore = createList();
-
-  function replace(holder, name, value) {
-    const before = holder[name];
-    restore[restore.length] = () => put(holder, name, before);
-    put(holder, name, value);
-  }
-
   function put(holder, name, value) {
     ObjectDefineProperty(holder, name, {
       __proto__: null,
@@ -343,8 +339,24 @@
     });
   }
 
-  /** Code that was in no hashed file must not run: every maker of code from strings becomes one that throws (T20). */
-  function forbidDynamicCode() {
+  /** Defines a global that is granted; while uses are found out, whoever reads it is told of. */
+  internal.give = (name, value, op) => {
+    define(name, value);
+    if (!config.tellsReads) return;
+    ObjectDefineProperty(global, name, {
+      __proto__: null,
+      get() {
+        internal.tell(op);
+        return value;
+      },
+    });
+  };
+
+  /**
+   * Code that was in no hashed file must not run: every maker of code from strings becomes one that throws, unless it is
+   * granted (T20). Only eval itself can run code where it is called, so that one comes back as it was.
+   */
+  function guardDynamicCode() {
     const refuse = (what) => {
       const error = new TypeError(`Code generation from strings is off for this plugin: ${what}`);
       throw report("dynamic_code", [], error);
@@ -357,18 +369,17 @@
     ];
     for (let i = 0; i < makers.length; i++) {
       const prototype = ObjectGetPrototypeOf(makers[i]);
+      const Real = prototype.constructor;
       const stub = function Function() {
-        refuse("Function");
+        if (!config.dynamicCode) refuse("Function");
+        internal.tell("dynamic_code");
+        return ReflectConstruct(Real, arguments, new.target ?? stub);
       };
       ObjectDefineProperty(stub, "prototype", { __proto__: null, value: prototype, writable: false });
-      replace(prototype, "constructor", stub);
-      if (prototype === FunctionPrototype) replace(global, "Function", stub);
+      put(prototype, "constructor", stub);
+      if (prototype === FunctionPrototype) put(global, "Function", stub);
     }
-    replace(global, "eval", (_code) => refuse("eval"));
-  }
-
-  function allowDynamicCode() {
-    for (let i = 0; i < restore.length; i++) restore[i]();
+    put(global, "eval", (_code) => refuse("eval"));
   }
 
   /** The engine counts neither wasm memory nor buffers that grow, and its shared memory is a clock. */
@@ -423,7 +434,7 @@
 
   function seal() {
     define("Deno", ObjectFreeze(internal.deno));
-    forbidDynamicCode();
+    guardDynamicCode();
     removeUncounted();
     lockStacks();
     return (tag, id, argument) => {

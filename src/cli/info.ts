@@ -17,10 +17,11 @@ import { display } from "../display.ts";
 import { contextOf } from "../grant_plugin.ts";
 import { sharedStorage } from "../shared_storage.ts";
 import type { PluginFacts, PluginRow } from "../tenant.ts";
+import type { RequestedSecret } from "../secrets/mod.ts";
 import type { TrustRecord } from "../trust/mod.ts";
 import type { CliCommand } from "./command.ts";
 import { kindsOf, LOCAL, localHost, localPolicy } from "./local.ts";
-import { graveLines, requestText, valueLines } from "./review_text.ts";
+import { graveLines, requestText, secretText, valueLines } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -33,6 +34,7 @@ interface Found {
   readonly cut: readonly Pick<Change, "kind" | "entry">[];
   /** By the audit. */
   readonly used: readonly AuditedUse[];
+  readonly secrets: readonly RequestedSecret[];
   readonly kinds: KindTable;
 }
 
@@ -64,7 +66,8 @@ export const info: CliCommand = {
     const fingerprint = record?.fingerprint ?? null;
     const used = readUses(audit, { tenant: LOCAL, plugin: facts.name, fingerprint });
     const cut = record === null ? [] : cutOf(facts, record, own);
-    const found = { row, facts, grave, record, cut, used, kinds: kindsOf(context) };
+    const secrets = await tenant.requestedSecrets(name);
+    const found = { row, facts, grave, record, cut, used, secrets, kinds: kindsOf(context) };
     return {
       value: {
         ...row,
@@ -75,6 +78,7 @@ export const info: CliCommand = {
         granted: record?.grants ?? null,
         cut,
         used,
+        secrets,
         sharedStorage: sharedStorage(facts.manifest),
       },
       print: (terminal) => print(found, terminal),
@@ -89,7 +93,7 @@ function cutOf({ manifest }: PluginFacts, { grants }: TrustRecord, context: Path
   return changes.filter(({ change }) => change === "lost").map(({ kind, entry }) => ({ kind, entry }));
 }
 
-function print({ row, facts, grave, record, cut, used, kinds }: Found, { out }: Terminal): void {
+function print({ row, facts, grave, record, cut, used, secrets, kinds }: Found, { out }: Terminal): void {
   out(`${display(row.name)} ${display(row.version ?? "")}`);
   out(`  state        ${row.state}`);
   if (row.reason !== null) out(`  because      ${display(row.reason)}`);
@@ -109,6 +113,7 @@ function print({ row, facts, grave, record, cut, used, kinds }: Found, { out }: 
   if (asked.length === 0) out("  asks for     nothing");
   for (const line of asked) out(`  asks for     ${requestText(line)}`);
   if (asked.length > 0) { for (const line of graveLines(grave)) out(line); }
+  for (const secret of secrets) out(`  secret       ${secretText(secret)}`);
   for (const line of record === null ? [] : recordLines(record, kinds)) out(line);
   for (const { kind, entry } of cut) {
     out(`  cut          ${kind} ${entry === true ? "everything" : display(entry)}`);

@@ -1,6 +1,6 @@
 /** The command line is one tenant, `local`: its policy is the person who types. */
 import { join } from "node:path";
-import { type KindTable, kindTable, UsageError } from "../../permissions/mod.ts";
+import { HostError, type KindTable, kindTable, UsageError } from "../../permissions/mod.ts";
 import { type Asker, GUEST_LIMITS_MAX, MEMORY_MB_MIN } from "../../runtime/mod.ts";
 import { findHome, findProject } from "../home.ts";
 import { createHost, type Host } from "../host.ts";
@@ -8,6 +8,7 @@ import { directoryLoader, type Loader } from "../loaders/mod.ts";
 import type { LimitRequest } from "../manifest/mod.ts";
 import type { TenantPolicy } from "../policy.ts";
 import { fileSecretStore, type SecretStore } from "../secrets/mod.ts";
+import { ceilingOf, settingsPolicy } from "../settings_policy.ts";
 import { settingsTrustStore, type TrustStore } from "../trust/mod.ts";
 import type { CommandContext } from "./command.ts";
 
@@ -37,9 +38,9 @@ export function kindsOf({ permissions }: CommandContext): KindTable {
 }
 
 /** Trust is kept in the person's own settings; a project's files are never looked at (L28). */
-export function localStore({ userHome, cwd, environment, permissions = [] }: CommandContext): TrustStore {
+export function localStore({ userHome, cwd, environment }: CommandContext): TrustStore {
   const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
-  return settingsTrustStore(root, { permissions });
+  return settingsTrustStore(root);
 }
 
 /** Secrets are kept beside the settings, where no grant reaches. */
@@ -57,17 +58,49 @@ export function localLoader({ userHome, cwd, environment }: CommandContext): Loa
   ]);
 }
 
-/** The person may grant everything; what is granted is up to the manifest and the flags. */
+/**
+ * The person may grant everything but for what their own settings take from it; what is granted is up to the manifest and
+ * the flags. Settings that cannot be believed say nothing here: no record in them is believed either.
+ */
 export function localPolicy(context: CommandContext, limits: LimitRequest): TenantPolicy {
   const { userHome, cwd, environment } = context;
   const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  const kinds = kindsOf(context);
+  const { permissions = {}, ...stated } = settingsOrNothing(root, kinds);
   return {
-    permissions: Object.fromEntries(Object.keys(kindsOf(context)).map((kind) => [kind, true])),
+    ...stated,
+    permissions: ceilingOf(permissions, kinds),
     limits: { ...GUEST_LIMITS_MAX, memoryMb: DEFAULT_MEMORY_MB_MAX, wallMs: DEFAULT_WALL_MS, ...limits },
     environment,
     home: userHome,
     project: findProject(cwd, root) ?? cwd,
   };
+}
+
+/** Throws HostError `ERR_STORE` where the settings cannot be believed, for what would run without a record in them. */
+export function refuseUnusableSettings(context: CommandContext): void {
+  const { userHome, cwd, environment } = context;
+  const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  settingsPolicy(root, kindsOf(context));
+}
+
+/** Says where what plugins start may be less confined than they are (T34). */
+export function noticeUnconfined(
+  { terminal }: CommandContext,
+  { unconfinedCommands }: TenantPolicy,
+  flags: Readonly<Record<string, unknown>>,
+): void {
+  if (unconfinedCommands === undefined || flags.json === true) return;
+  terminal.err("sallyport: programs may run unconfined: settings.yaml says policy.unconfinedCommands: allow");
+}
+
+function settingsOrNothing(root: string, kinds: KindTable): ReturnType<typeof settingsPolicy> {
+  try {
+    return settingsPolicy(root, kinds);
+  } catch (error) {
+    if (error instanceof HostError) return {};
+    throw error;
+  }
 }
 
 /** `--wall-ms`, `--memory-mb`. Throws UsageError for what is no whole number. */

@@ -4,10 +4,15 @@
  */
 import type { GraveEntry, RequestLine } from "../../permissions/mod.ts";
 import { display } from "../display.ts";
+import type { RequestedSecret } from "../secrets/mod.ts";
 import type { GrantPreview, ReviewedFile, ReviewedPlugin } from "../review.ts";
 
 /** All of a review, a line each. */
-export function reviewLines(review: ReviewedPlugin, grants: GrantPreview): string[] {
+export function reviewLines(
+  review: ReviewedPlugin,
+  grants: GrantPreview,
+  secrets: readonly RequestedSecret[],
+): string[] {
   const { manifest, files, packages, trees, permissions } = review;
   const ofRole = (...roles: readonly ReviewedFile["role"][]) =>
     files.filter(({ role }) => roles.includes(role));
@@ -39,6 +44,7 @@ export function reviewLines(review: ReviewedPlugin, grants: GrantPreview): strin
     ),
     ...section("It asks for", permissions.map(requestText)),
     ...section("You would grant", grants.lines.map(requestText)),
+    ...(secrets.length === 0 ? [] : section("Secrets that it asks for", secrets.map(secretText))),
   ];
 }
 
@@ -69,6 +75,19 @@ export function requestText({ kind, effect, display: what, reason, isRequired }:
   const why = reason === undefined ? "" : `  # ${display(reason)}`;
   return `${effect} ${kind} ${display(what)}${isRequired ? "  (required)" : ""}${why}`;
 }
+
+/** One secret that is asked for, and how it stands. */
+export function secretText({ asked, state, hosts }: RequestedSecret): string {
+  return `${display(asked)}: ${
+    state === "bound" ? `bound, to ${hosts.map((host) => display(host)).join(", ")}` : SECRET_STATES[state]
+  }`;
+}
+
+const SECRET_STATES: Readonly<Record<Exclude<RequestedSecret["state"], "bound">, string>> = {
+  unbound: "set, and not bound to this plugin and host",
+  unset: "not set",
+  unknown: "the secrets cannot be read",
+};
 
 /** Plain data as indented lines. Every text is quoted or stands behind a bar, so none can pass for a line of ours. */
 export function valueLines(value: unknown, indent: string): string[] {

@@ -7,7 +7,15 @@ import type { Host } from "../host.ts";
 import { isArchive } from "../plugin.ts";
 import { type CliCommand, type CommandContext, CommandFailure, type CommandResult } from "./command.ts";
 import { readInput } from "./input.ts";
-import { kindsOf, limitFlags, LOCAL, localHost, localSecrets } from "./local.ts";
+import {
+  kindsOf,
+  limitFlags,
+  LOCAL,
+  localHost,
+  localPolicy,
+  localSecrets,
+  noticeUnconfined,
+} from "./local.ts";
 import { addPermissionFlags, permissionsOf } from "./permission_flags.ts";
 import { openOperator, type Operator } from "./prompt.ts";
 import type { Terminal } from "./terminal.ts";
@@ -68,16 +76,20 @@ async function runScript(
   guest: Terminal["guest"],
 ): Promise<CommandResult> {
   const denials: Denial[] = [];
+  const policy = localPolicy(context, {});
+  const { unconfinedCommands } = policy;
   const script = host.script(LOCAL, resolve(context.cwd, file), {
     permissions: permissionsOf(flags, kindsOf(context)),
     cwd: context.cwd,
     secrets: localSecrets(context),
     environment: context.environment,
+    ...(unconfinedCommands === undefined ? {} : { unconfinedCommands }),
     limits: { wallMs: DEFAULT_WALL_MS, ...limitFlags(flags) },
     ...(flags.fingerprint === undefined ? {} : { fingerprint: String(flags.fingerprint) }),
     onLine: (line) => guest(flags.json === true || isForStderr(line) ? file : null, line.text),
     onDenial: (denial) => denials.push(denial),
   });
+  noticeUnconfined(context, policy, flags);
   if (flags.lock === true) {
     const { hash } = await script.fingerprint();
     return { value: { fingerprint: hash }, print: (terminal) => terminal.out(hash) };

@@ -9,7 +9,7 @@ import type { SecretRow, Secrets } from "../secrets/mod.ts";
 import type { Tenant } from "../tenant.ts";
 import { openPrompt } from "./ask.ts";
 import type { CliCommand, CommandContext, CommandResult } from "./command.ts";
-import { LOCAL, localHost, localLoader, localSecrets } from "./local.ts";
+import { LOCAL, localHost, localLoader, localSecrets, localStore } from "./local.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -61,7 +61,12 @@ Examples:
       throw usage(`--host and --plugin belong to set`);
     }
     await using host = await localHost(context);
-    const tenant = host.tenant(LOCAL, { plugins: localLoader(context), secrets: localSecrets(context) });
+    const tenant = host.tenant(LOCAL, {
+      plugins: localLoader(context),
+      // Who is trusted now is whom a binding is meant for.
+      store: localStore(context),
+      secrets: localSecrets(context),
+    });
     return await act.run(tenant, name ?? "", context, flags);
   },
 };

@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { fixedLoader, type Loader } from "../loaders/mod.ts";
 import type { Tenant, TenantOptions } from "../tenant.ts";
 import type { CommandContext } from "./command.ts";
-import { LOCAL, localLoader, localPolicy, localStore } from "./local.ts";
+import { LOCAL, localLoader, localPolicy, localSecrets, localStore } from "./local.ts";
 
 /** Opens the tenant in which a plugin is found, and gives the plugin's name. Throws UsageError, and for an invalid one. */
 export async function openPlugin(
@@ -18,7 +18,8 @@ export async function openPlugin(
   const directory = directoryOf(context, what);
   const plugins: Loader = directory === null ? localLoader(context) : fixedLoader([directory]);
   const policy = localPolicy(context, {});
-  const tenant = host.tenant(LOCAL, { policy, plugins, store: localStore(context), ...options });
+  const stores = { store: localStore(context), secrets: localSecrets(context) };
+  const tenant = host.tenant(LOCAL, { policy, plugins, ...stores, ...options });
   if (directory === null) return { tenant, name: what };
   const [row] = await tenant.list();
   return { tenant, name: row!.name };

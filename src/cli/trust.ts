@@ -4,6 +4,7 @@ import { TrustError, UsageError } from "../../permissions/mod.ts";
 import { lookAgain } from "../plugin_state.ts";
 import { quoteArgument } from "../quote.ts";
 import type { GrantPreview, PluginReview } from "../review.ts";
+import type { RequestedSecret } from "../secrets/mod.ts";
 import { openPrompt, type Prompt } from "./ask.ts";
 import type { CliCommand, CommandResult } from "./command.ts";
 import { kindsOf, localHost } from "./local.ts";
@@ -12,6 +13,9 @@ import { questionLines, reviewLines } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
 
 type Flags = Readonly<Record<string, unknown>>;
+
+/** A review with how its secrets stand, which is no part of what is approved. */
+type Shown = PluginReview & { readonly secrets: readonly RequestedSecret[] };
 
 /** The verb. */
 export const trust: CliCommand = {
@@ -41,16 +45,17 @@ Examples:
     const narrowing = { permissions, cwd: context.cwd };
     const grants = review.grants(narrowing);
     refuseOther(review, flags);
-    const isShown = await decide(review, grants, what!, flags, permissions);
+    const secrets = await tenant.requestedSecrets(name);
+    const isShown = await decide({ ...review, secrets }, grants, what!, flags, permissions);
     const exposed = expose === "none" ? [] : review.capabilities.map(({ id }) => id);
     await review.approve({ approver: userName(), flags: narrowing, expose: exposed });
-    return resultOf(review, grants, exposed, isShown);
+    return resultOf({ ...review, secrets }, grants, exposed, isShown);
   },
 };
 
 /** Asks where somebody is there to answer. Gives whether all was shown already; throws where it is not trusted. */
 async function decide(
-  review: PluginReview,
+  review: Shown,
   grants: GrantPreview,
   what: string,
   flags: Flags,
@@ -85,8 +90,8 @@ async function decide(
 }
 
 /** What is grave wants the plugin's name typed, so that no habit answers it (T16). */
-async function isAgreed(prompt: Prompt, review: PluginReview, grants: GrantPreview): Promise<boolean> {
-  prompt.show(reviewLines(review, grants));
+async function isAgreed(prompt: Prompt, review: Shown, grants: GrantPreview): Promise<boolean> {
+  prompt.show(reviewLines(review, grants, review.secrets));
   prompt.show(questionLines(review, grants.grave));
   if (grants.grave.length > 0) {
     return await prompt.ask("Type the plugin's name to trust it, anything else to leave it: ") ===
@@ -109,7 +114,7 @@ function refuseOther({ name, directory, fingerprint: { hash } }: PluginReview, f
 
 function needsFingerprint(
   why: string,
-  review: PluginReview,
+  review: Shown,
   what: string,
   flags: Flags,
   permissions: FlagRequest,
@@ -137,7 +142,7 @@ function exposeFlag({ expose }: Flags): "all" | "none" {
 }
 
 function resultOf(
-  review: PluginReview,
+  review: Shown,
   grants: GrantPreview,
   exposed: readonly string[],
   isShown: boolean,
@@ -157,11 +162,17 @@ function resultOf(
       permissions,
       grants: grants.request,
       grave: grants.grave,
+      secrets: review.secrets,
       exposed,
     },
     print({ out }) {
       if (!isShown) {
-        for (const line of [...reviewLines(review, grants), ...questionLines(review, grants.grave)]) {
+        for (
+          const line of [
+            ...reviewLines(review, grants, review.secrets),
+            ...questionLines(review, grants.grave),
+          ]
+        ) {
           out(line);
         }
       }

@@ -25,7 +25,17 @@ import { findCapability } from "../registry.ts";
 import { lookAgain } from "../plugin_state.ts";
 import type { PluginFacts, Tenant } from "../tenant.ts";
 import type { CommandContext } from "./command.ts";
-import { kindsOf, limitFlags, LOCAL, localLoader, localPolicy, localSecrets, localStore } from "./local.ts";
+import {
+  kindsOf,
+  limitFlags,
+  LOCAL,
+  localLoader,
+  localPolicy,
+  localSecrets,
+  localStore,
+  noticeUnconfined,
+  refuseUnusableSettings,
+} from "./local.ts";
 import { type FlagRequest, permissionsOf, spellFlags } from "./permission_flags.ts";
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -61,7 +71,10 @@ export async function openTrusted(
   verb: string,
 ): Promise<TrustedTarget> {
   const limits = limitFlags(flags);
+  // With a record that cannot be believed the call tells what is wrong; with --yes nothing else would look at it.
+  if (flags.yes === true) refuseUnusableSettings(context);
   const policy = localPolicy(context, limits);
+  noticeUnconfined(context, policy, flags);
   const permissions = permissionsOf(flags, kindsOf(context));
   const tenant = host.tenant(LOCAL, {
     policy,

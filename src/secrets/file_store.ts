@@ -9,7 +9,7 @@ import type { FileStat } from "../source_file.ts";
 import { TRUST_LIMITS, type TrustLimits } from "../trust/limits.ts";
 import { withLock } from "../trust/lock.ts";
 import { ensureDirectory, openSettings, replaceFile, unusable } from "../trust/settings_file.ts";
-import type { SecretStore } from "./store.ts";
+import { pinned, type SecretStore } from "./store.ts";
 
 interface Entry extends OwnedSecret {
   readonly tenant: string;
@@ -25,6 +25,7 @@ const content = z.strictObject({
     value: z.string(),
     hosts: z.array(z.string()),
     plugins: z.array(z.string()),
+    lineages: z.record(z.string(), z.array(z.string())).exactOptional(),
   })),
 });
 
@@ -59,12 +60,17 @@ export function fileSecretStore(
     });
   };
   return {
-    list: async (tenant) =>
-      entries().filter((entry) => entry.tenant === tenant).map(({ tenant: _tenant, ...secret }) => secret),
+    list: async (tenant) => entries().filter((entry) => entry.tenant === tenant).map(withoutTenant),
     put: (tenant, secret) =>
       change((
         before,
       ) => [...before.filter((entry) => !isOf(entry, tenant, secret.name)), { tenant, ...secret }]),
+    pin: (tenant, name, plugin, lineage) =>
+      change((before) =>
+        before.map((entry) =>
+          isOf(entry, tenant, name) ? { tenant, ...pinned(withoutTenant(entry), plugin, lineage) } : entry
+        )
+      ),
     async remove(tenant, name) {
       let wasThere = false;
       await change((before) => {
@@ -75,6 +81,10 @@ export function fileSecretStore(
       return wasThere;
     },
   };
+}
+
+function withoutTenant({ tenant: _tenant, ...secret }: Entry): OwnedSecret {
+  return secret;
 }
 
 function isOf(entry: Entry, tenant: string, name: string): boolean {

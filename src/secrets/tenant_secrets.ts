@@ -5,6 +5,8 @@
 import { HostError, KINDS, UsageError } from "../../permissions/mod.ts";
 import {
   type AuditSink,
+  type Bindings,
+  namesOf,
   type OwnedSecret,
   REDACTION_LIMITS,
   type Redactor,
@@ -12,7 +14,8 @@ import {
 } from "../../runtime/mod.ts";
 import { writeEvent } from "../audit/write_event.ts";
 import { display } from "../display.ts";
-import type { SecretStore } from "./store.ts";
+import { isTemporary } from "../own_spaces.ts";
+import { pinned, type SecretStore } from "./store.ts";
 
 /** Where a secret may go, and for whom; both are needed. */
 export interface SecretBinding {
@@ -57,6 +60,15 @@ export interface TenantSecretsParts {
 
 /** The secrets for their owner, for the broker, and for the redactor. */
 export interface TenantSecrets extends Secrets, SecretSource {
+  /** `lineages` is what each of the binding's plugins means by now, where that is known. */
+  set(
+    name: string,
+    value: string,
+    binding: SecretBinding,
+    lineages?: Readonly<Record<string, readonly string[]>>,
+  ): Promise<void>;
+  /** All bindings by name, without the values. */
+  bindings(): Promise<readonly Bindings[]>;
   /** Makes all values known to the redactor, before anything is said that could repeat one. */
   learn(): Promise<void>;
 }
@@ -65,8 +77,12 @@ export interface TenantSecrets extends Secrets, SecretSource {
 export function openSecrets(
   { tenant, store, redactor, audit, confinement }: TenantSecretsParts,
 ): TenantSecrets {
+  /** What ends with its host is not worth keeping, and would be nobody's afterwards. By name, then by plugin. */
+  const passing = new Map<string, Map<string, string>>();
   const all = async (): Promise<readonly OwnedSecret[]> => {
-    const secrets = await store.list(tenant);
+    const secrets = (await store.list(tenant)).map((secret) =>
+      [...passing.get(secret.name) ?? []].reduce((known, [plugin, own]) => pinned(known, plugin, own), secret)
+    );
     for (const secret of secrets) {
       redactor.know(secret.value);
       // A store may have been written by somebody else's hands.
@@ -99,8 +115,12 @@ export function openSecrets(
       details,
     });
   return {
-    async set(name, value, { hosts, plugins }) {
-      const secret = { name, value, hosts: [...new Set(hosts)], plugins: [...new Set(plugins)] };
+    async set(name, value, { hosts, plugins }, meant = {}) {
+      const lasting = Object.entries(meant).map(([plugin, own]) =>
+        [plugin, own.filter((lineage) => !isTemporary(lineage))] as const
+      );
+      const lineages = Object.fromEntries(lasting.filter(([, own]) => own.length > 0));
+      const secret = { name, value, hosts: [...new Set(hosts)], plugins: [...new Set(plugins)], lineages };
       const problem = problemOf(secret);
       if (problem !== null) {
         throw new UsageError(
@@ -118,6 +138,10 @@ export function openSecrets(
       redactor.know(value);
       write("grant", "secret_set", name, { hosts: secret.hosts, plugins: secret.plugins });
       await store.put(tenant, secret);
+      const ending = Object.entries(meant).flatMap(([plugin, own]) =>
+        own.filter(isTemporary).slice(0, 1).map((lineage) => [plugin, lineage] as const)
+      );
+      passing.set(name, new Map(ending));
     },
     async list() {
       const rows = (await all()).map(({ name, hosts, plugins }) => ({ name, hosts, plugins }));
@@ -126,6 +150,20 @@ export function openSecrets(
     async delete(name) {
       write("revoke", "secret_delete", name, {});
       return await store.remove(tenant, name);
+    },
+    async bindings() {
+      return (await all()).map(({ value: _value, ...binding }) => binding);
+    },
+    async used(name, user) {
+      const secret = (await all()).find((each) => each.name === name);
+      const lineage = user.own?.lineage;
+      if (secret === undefined || lineage === undefined || user.bundle === null) return;
+      for (const plugin of namesOf(secret, user)) {
+        if (Object.hasOwn(secret.lineages ?? {}, plugin)) continue;
+        if (isTemporary(lineage) || store.pin === undefined) {
+          passing.set(name, (passing.get(name) ?? new Map<string, string>()).set(plugin, lineage));
+        } else await store.pin(tenant, name, plugin, lineage);
+      }
     },
     async find(name) {
       return (await all()).find((secret) => secret.name === name) ?? null;

@@ -102,6 +102,15 @@ export class Approvals {
     return this.#ofProcess.get(idOf(this.keyOf(plugin)))?.lineage;
   }
 
+  /** The lineages of all that was approved, in the store or in this process; of a broken record, none. Throws HostError `ERR_STORE`. */
+  async lineages(): Promise<readonly (TrustKey & Pick<Approval, "lineage">)[]> {
+    const stored = await this.#store?.list(this.#tenant) ?? [];
+    return [
+      ...stored.flatMap((each) => each.isSound ? [each.record] : []),
+      ...[...this.#ofProcess].map(([id, { lineage }]) => ({ ...keyOfId(id), lineage })),
+    ];
+  }
+
   /** Approves for this process alone. */
   approve(plugin: LoadedPlugin, approval: Approval): void {
     this.#ofProcess.set(idOf(this.keyOf(plugin)), approval);

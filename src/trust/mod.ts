@@ -6,4 +6,5 @@ export { withAnswers } from "./answers.ts";
 export { grantsOf, type Narrowing } from "./grants.ts";
 export type { TrustLimits } from "./limits.ts";
 export { type StoredRecord, TRUST_ALGORITHM, type TrustKey, type TrustRecord } from "./record.ts";
-export { newLineage, settingsTrustStore, type TrustStore } from "./store.ts";
+export { unusable } from "./settings_file.ts";
+export { newLineage, readSettings, settingsTrustStore, type TrustStore } from "./store.ts";

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { HostError, type Kind, type KindTable, kindTable } from "../../permissions/mod.ts";
+import { HostError, KINDS, type KindTable } from "../../permissions/mod.ts";
 import { editYaml, parseYaml, type YamlChange } from "../yaml.ts";
 import { display } from "../display.ts";
 import type { FileStat } from "../source_file.ts";
@@ -39,6 +39,11 @@ export interface TrustStore {
   remove(key: TrustKey): Promise<boolean>;
   /** The pins of a fingerprint, or null when they are gone or damaged. */
   pins(fingerprint: string): Promise<Pins | null>;
+  /**
+   * The same store where these kinds of permission exist; a host asks for it when it opens a tenant, so that an embedder
+   * names its kinds once. Absent is a store that does not look at what records grant.
+   */
+  withKinds?(kinds: KindTable): TrustStore;
 }
 
 /** A fresh lineage: it tells nothing of the plugin. */
@@ -49,6 +54,7 @@ export function newLineage(): string {
 interface Content {
   readonly path: string;
   readonly bytes: Uint8Array | null;
+  /** All members of the map. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly entries: readonly unknown[];
 }
@@ -58,14 +64,16 @@ const LIST = "trusted_plugins";
 /**
  * The store of the command line: `trusted_plugins:` of `settings.yaml` in the directory `home`, and the pins beside it,
  * named by their fingerprint. Comments and keys that are not known here survive. A project's files are never looked at.
- * `permissions` are the kinds that `createHost` was given: a record that grants any other is not believed.
+ * A record that grants a kind of permission that its host does not have is not believed.
  */
 export function settingsTrustStore(
   home: string,
-  options: { readonly limits?: Partial<TrustLimits>; readonly permissions?: readonly Kind[] } = {},
+  options: { readonly limits?: Partial<TrustLimits> } = {},
 ): TrustStore {
-  const kinds = kindTable(options.permissions);
-  const limits = { ...TRUST_LIMITS, ...options.limits };
+  return storeFor(home, { ...TRUST_LIMITS, ...options.limits }, KINDS);
+}
+
+function storeFor(home: string, limits: TrustLimits, kinds: KindTable): TrustStore {
   const pinsDirectory = join(home, "pins");
   let known: { readonly stat: FileStat; readonly records: readonly StoredRecord[] } | null = null;
 
@@ -123,7 +131,14 @@ export function settingsTrustStore(
         return true;
       }),
     pins: async (fingerprint) => readPins(pinsDirectory, fingerprint, limits),
+    withKinds: (others) => storeFor(home, limits, others),
   };
+}
+
+/** All that the settings in a directory say; of none, nothing. Throws HostError `ERR_STORE` when they cannot be believed or read. */
+export function readSettings(home: string): Pick<Content, "path" | "value"> {
+  const { path, bytes } = openSettings(home, TRUST_LIMITS.settingsBytesMax, null)!;
+  return contentOf(path, bytes, TRUST_LIMITS);
 }
 
 function recordsOf(entries: readonly unknown[], kinds: KindTable): readonly StoredRecord[] {

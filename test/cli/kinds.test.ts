@@ -9,6 +9,7 @@ import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rememberedJail } from "../../runtime/mod.ts";
 import { temporary, write } from "../bundler/support.ts";
+import { ADDS } from "../runtime/wasm_modules.ts";
 import { type Outcome, programs, shell } from "./support.ts";
 
 const canRun = process.env.SALLYPORT_TEST_STRONG === "1" || typeof await rememberedJail()() !== "string";
@@ -21,7 +22,7 @@ afterAll(() => server.close());
 interface Case {
   /** Body of the function that uses the kind; PLACE, DATA and ORIGIN are replaced. */
   readonly use: string;
-  readonly gives: string;
+  readonly gives: string | number;
   /** What the refusal tells was asked for. */
   readonly value: string | null;
 }
@@ -48,6 +49,12 @@ const CASES: Readonly<Record<string, Case>> = {
     value: null,
   },
   dynamicCode: { use: `return eval("'made'")`, gives: "made", value: null },
+  wasm: {
+    use: `const module = new Uint8Array([${ADDS}]);
+      return (await WebAssembly.instantiate(module)).instance.exports.run(41)`,
+    gives: 42,
+    value: null,
+  },
 };
 
 interface Refusal {
@@ -173,14 +180,71 @@ describe("what is only ever refused", { timeout: 60_000 }, () => {
       }
     }
   });
+});
 
-  test("wasm is refused with its reason as long as no worker of its own runs it, and a deny of it lets the rest run", async () => {
+describe("the kind call", { timeout: 60_000 }, () => {
+  test("a plugin is refused, and the line and the flags that the refusals name let it call one that lists it", async () => {
     const cwd = temporary();
-    writeFileSync(join(cwd, "use.ts"), `export default () => typeof WebAssembly;\n`);
-    const run = (flags: string): Promise<Outcome> =>
-      shell(`sallyport run use.ts --json ${flags}`, { cwd, home: join(temporary(), "home"), path });
-    const refused = await run("--allow-wasm");
-    expect([refused.exit, refusalOf(refused).code]).toEqual([2, "ERR_CAPABILITY_NOT_LIVE"]);
-    expect(valueOf(await run("--allow-wasm --deny-wasm"))).toBe("undefined");
+    const home = join(temporary(), "home");
+    const plugins = join(home, "state/plugins");
+    const manifest = (name: string, more: string) =>
+      `name: ${name}\nversion: "1"\npermissions: {}\n` +
+      `capabilities: { tools: [{ name: go, target: go.ts:go, input: { type: object }${more} }] }\n`;
+    mkdirSync(join(home, "state"), { recursive: true, mode: 0o700 });
+    for (const name of ["user", "clock"]) mkdirSync(join(plugins, name), { recursive: true });
+    write(join(plugins, "user"), {
+      "plugin.yaml": manifest("user", ""),
+      "go.ts": `export const go = (_input: unknown, context: any) => context.call("plugin__clock__go");\n`,
+    });
+    write(join(plugins, "clock"), {
+      "plugin.yaml": manifest("clock", ", callers: [user]"),
+      "go.ts": `export const go = (_input: unknown, context: any) => "ran for " + context.caller;\n`,
+    });
+    const run = (line: string): Promise<Outcome> => shell(`sallyport ${line} --json`, { cwd, home, path });
+    const { details } =
+      (JSON.parse((await run("trust clock --yes")).stdout) as { readonly error: Refusal }).error;
+    const { command } = details as unknown as { readonly command: string }; // trust names the line that does it
+    expect((await shell(command, { cwd, home, path })).exit).toBe(0);
+
+    const refused = await run("run user --yes");
+    expect(refused.exit).toBe(4);
+    expectRefusal(refusalOf(refused), "call", "plugin__clock__go");
+    const line = /adds the line (.+) under permissions/.exec(refusalOf(refused).details.remedy)![1]!;
+    const file = join(plugins, "user/plugin.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("permissions: {}", `permissions:\n  ${line}`));
+    const grave = await run("run user --yes");
+    expect(grave.exit).toBe(4);
+    const allowed = await run(`run user --yes ${refusalOf(grave).details.remedy}`);
+    expect([allowed.exit, valueOf(allowed)]).toEqual([0, "ran for plugin__user__go"]);
+  });
+
+  test("[R06] a deny in the person's settings refuses the run of that id, and the rule that the refusal names, taken out, lets it run", async () => {
+    const cwd = temporary();
+    const home = join(temporary(), "home");
+    const [state, plugin] = [join(home, "state"), join(cwd, "x")];
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    mkdirSync(plugin);
+    write(plugin, {
+      "plugin.yaml": `name: x
+version: "1"
+capabilities: { tools: [{ name: echo, target: echo.ts:echo, input: { type: object } }] }
+`,
+      "echo.ts": `export const echo = () => "heard";\n`,
+    });
+    const settings = join(state, "settings.yaml");
+    const policy = `policy: { permissions: { call: { deny: ["plugin__x__echo"] } } }\n`;
+    writeFileSync(settings, policy, { mode: 0o600 });
+    const run = () => shell("sallyport run ./x --yes --json", { cwd, home, path });
+    const refused = await run();
+    expect(refused.exit).toBe(4);
+    expectRefusal(refusalOf(refused), "call", "plugin__x__echo");
+    expect(refusalOf(refused).details.rule).toBe(`policy permissions.call.deny[0] "plugin__x__echo"`);
+    writeFileSync(settings, policy.replace(`"plugin__x__echo"`, `"plugin__x__other"`));
+    const allowed = await run();
+    expect([allowed.exit, valueOf(allowed)]).toEqual([0, "heard"]);
+    // What cannot be read may have denied it.
+    writeFileSync(settings, policy.replace("deny:", "denny:"));
+    const broken = await run();
+    expect([broken.exit, refusalOf(broken).code]).toEqual([6, "ERR_STORE"]);
   });
 });

@@ -115,6 +115,42 @@ test(
   SLOW_MS,
 );
 
+test(
+  "[T02] info and trust say of each secret that is asked for whether it is set, and to which hosts it is bound",
+  async () => {
+    const [cwd, home] = [temporary(), temporary()];
+    const plugin = web(cwd, "web");
+    const run = (...argv: string[]) => inProcess(cwd, home, ...argv);
+    const info = async () => {
+      const { value } = JSON.parse((await run("info", plugin, "--json")).stdout) as {
+        readonly value: { readonly secrets: readonly unknown[] };
+      };
+      const line = /^ {2}secret +(.*)$/m.exec((await run("info", plugin)).stdout)?.[1];
+      return [value.secrets, line];
+    };
+    const asked = `KEY ${host} as x-key`;
+    expect(await info()).toEqual([[{ name: "KEY", asked, state: "unset", hosts: [] }], `${asked}: not set`]);
+    const set = (host: string) =>
+      shell(`sallyport secrets set KEY --host ${host} --plugin ./web`, { cwd, home, path, input: VALUE });
+    expect((await set("elsewhere.example:443")).exit).toBe(0);
+    expect(await info()).toEqual([
+      [{ name: "KEY", asked, state: "unbound", hosts: [] }],
+      `${asked}: set, and not bound to this plugin and host`,
+    ]);
+    expect((await set(host)).exit).toBe(0);
+    expect(await info()).toEqual([
+      [{ name: "KEY", asked, state: "bound", hosts: [host] }],
+      `${asked}: bound, to ${host}`,
+    ]);
+    const { value } = JSON.parse((await run("check", plugin, "--json")).stdout) as {
+      readonly value: { readonly fingerprint: string };
+    };
+    const trusted = await run("trust", plugin, "--yes", "--fingerprint", value.fingerprint);
+    expect(trusted.stdout).toContain(`Secrets that it asks for:\n  ${asked}: bound, to ${host}`);
+  },
+  SLOW_MS,
+);
+
 test("[T02] a script uses what is bound to its own path", async () => {
   const [cwd, home] = [temporary(), temporary()];
   write(cwd, { "web.ts": `export default async () => (await fetch("http://${host}/")).text();` });

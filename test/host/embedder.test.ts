@@ -14,6 +14,7 @@ import {
   memoryAudit,
   patternKind,
   PowerError,
+  settingsTrustStore,
   type Tenant,
   type TenantPolicy,
   type UsageError,
@@ -228,6 +229,18 @@ describe("an op of the embedder's", () => {
       reason: expect.stringContaining("$.capabilities.tools[1].permissions.toyBox: must not ask for more"),
     });
   });
+});
+
+test("are named once: the host tells its trust store of them, and one without them believes no record that grants them", async () => {
+  const home = join(temporary(), "home");
+  const directory = pluginOf("toys", { play: TOOL }, { head: ASKS });
+  const store = settingsTrustStore(home);
+  const options = { plugins: [directory], policy: ALL, store };
+  const tenant = (await hosted({ ...ADDED, home })).tenant("acme", options);
+  const { hash } = await tenant.fingerprint("toys");
+  await tenant.trust("toys", { fingerprint: hash, approver: "test", expose: ["play"] });
+  expect(await tenant.call("play", { toy: "ball" })).toMatchObject({ toy: "ball" });
+  expect((await store.list("acme")).map(({ isSound }) => isSound)).toEqual([false]);
 });
 
 describe("two hosts of one process", () => {

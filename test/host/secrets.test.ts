@@ -3,8 +3,14 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fileSecretStore, memoryAudit, memorySecretStore } from "../../src/mod.ts";
-import { approved, failureOf, hosted, pluginOf, temporary, write } from "./support.ts";
+import {
+  fileSecretStore,
+  memoryAudit,
+  memorySecretStore,
+  settingsTrustStore,
+  type Tenant,
+} from "../../src/mod.ts";
+import { approve, approved, failureOf, hosted, pluginOf, temporary, write } from "./support.ts";
 
 const VALUE = "ghp-or-not_0123456789/abc+def";
 const FETCH = `export const go = async ({ url, init }) => {
@@ -154,6 +160,66 @@ test.each<[string, string, string, readonly string[], readonly string[], string]
   expect(error.message).not.toContain(value);
   expect(await tenant.secrets.list()).toEqual([]);
   await tenant.secrets.set("KEY", VALUE, { hosts: ["a.example:443"], plugins: ["web"] });
+});
+
+test("[T02] a plugin that is trusted anew after its trust was taken back inherits no secret, until its owner sets it again", async () => {
+  const home = join(temporary(), "home");
+  const directory = user("web");
+  const kept = {
+    plugins: [directory],
+    policy,
+    secrets: fileSecretStore(home),
+    store: settingsTrustStore(home),
+  };
+  const trust = async (tenant: Tenant) => {
+    const { hash } = await tenant.fingerprint("web");
+    await tenant.trust("web", { fingerprint: hash, approver: "test", expose: ["go"] });
+  };
+  const binding = { hosts: [host], plugins: ["web"] };
+  const status = async (tenant: Tenant) => (await tenant.call("go", at()) as { status: number }).status;
+  const refusal = async (tenant: Tenant) => (await failureOf(tenant.call("go", at()))).message;
+  const again = "or to this one before it was trusted anew";
+  const stateOf = async (tenant: Tenant) => (await tenant.requestedSecrets("web")).map(({ state }) => state);
+
+  // Set while it is trusted: meant for that trust.
+  const tenant = (await hosted({ home })).tenant("acme", kept);
+  await trust(tenant);
+  await tenant.secrets.set("KEY", VALUE, binding);
+  expect([await status(tenant), await stateOf(tenant)]).toEqual([200, ["bound"]]);
+  await trust(tenant); // approved anew without having been taken back: the same lineage
+  expect(await status(tenant)).toBe(200);
+  await tenant.untrust("web");
+  await trust(tenant);
+  seen.length = 0;
+  expect([await refusal(tenant), await stateOf(tenant)]).toEqual([expect.stringContaining(again), [
+    "unbound",
+  ]]);
+  expect(seen).toEqual([]);
+  await tenant.secrets.set("KEY", VALUE, binding);
+  expect([await status(tenant), await stateOf(tenant)]).toEqual([200, ["bound"]]);
+
+  // Set before anybody trusted it: meant for whoever uses it first, in this process and the next.
+  await tenant.untrust("web");
+  await tenant.secrets.set("KEY", VALUE, binding);
+  await trust(tenant);
+  expect([await stateOf(tenant), await status(tenant)]).toEqual([["bound"], 200]);
+  await tenant.untrust("web");
+  const next = (await hosted({ home })).tenant("acme", kept);
+  await trust(next);
+  expect(await refusal(next)).toContain(again);
+});
+
+test("[T02] the same for plugins that are trusted for one process alone, whose trust says nothing to the next one", async () => {
+  const secrets = fileSecretStore(join(temporary(), "home"));
+  const options = { plugins: [user("web")], policy, secrets };
+  const tenant = await approved(await hosted(), "acme", options);
+  await tenant.secrets.set("KEY", VALUE, { hosts: [host], plugins: ["web"] });
+  expect((await tenant.call("go", at()) as { status: number }).status).toBe(200);
+  await tenant.untrust("web");
+  await approve(tenant, "web");
+  expect((await failureOf(tenant.call("go", at()))).message).toContain("before it was trusted anew");
+  const next = await approved(await hosted(), "acme", options);
+  expect((await next.call("go", at()) as { status: number }).status).toBe(200);
 });
 
 test("[T02] at most 256 secrets", async () => {

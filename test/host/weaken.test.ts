@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createHost } from "../../src/mod.ts";
+import { runCli } from "../../src/cli/public.ts";
 import { findHome } from "../../src/home.ts";
 import { approve, approved, failureOf, hosted, pluginOf, ROOT, temporary, write } from "./support.ts";
 
@@ -157,4 +158,36 @@ test("[T03] neither Sallyport's state nor any plugin's directory is reached by a
     expect([path, error.code]).toEqual([path, "ERR_NOT_CAPABLE"]);
     expect(error.details.rule).toContain("built-in deny");
   }
+});
+
+test("[T34] the person's own settings may accept unconfined programs, said at each start and in the audit; no project's may", async () => {
+  const { place, project } = machine();
+  const home = join(place, "state");
+  mkdirSync(home, { mode: 0o700 });
+  const plugin = pluginOf("plain", { go: "export const go = () => 1;" }, { under: project });
+  const weak = "policy: { unconfinedCommands: allow }\n";
+  const audited = () => {
+    const folder = join(home, "audit/local");
+    const [last] = readdirSync(folder).sort().slice(-1);
+    return (JSON.parse(readFileSync(join(folder, last!), "utf8").split("\n")[0]!) as { confinement: string })
+      .confinement;
+  };
+  const run = async () => {
+    const lines: string[] = [];
+    const line = (text: string): void => void lines.push(text);
+    const exit = await runCli(["run", plugin, "--yes"], {
+      terminal: { out: line, err: line, json: () => {}, result: line, guest: (_prefix, text) => line(text) },
+      cwd: realpathSync(project),
+      environment: { SALLYPORT_HOME: home, SALLYPORT_POLICY: weak },
+      userHome: join(place, "ada"),
+    });
+    return [exit, lines.some((text) => text.includes("unconfined")), audited().includes("may be unconfined")];
+  };
+  write(project, { "settings.yaml": weak, ".sallyport/settings.yaml": weak });
+  write(plugin, { "settings.yaml": weak });
+  expect(await run()).toEqual([0, false, false]);
+  writeFileSync(join(home, "settings.yaml"), weak, { mode: 0o600 });
+  expect(await run()).toEqual([0, true, true]);
+  writeFileSync(join(home, "settings.yaml"), weak.replace("allow", "always"), { mode: 0o600 });
+  expect((await run())[0]).toBe(6);
 });

@@ -55,7 +55,7 @@ export interface GuestOptions {
   readonly cordon?: string;
   readonly memoryMb?: number;
   readonly config?: Partial<
-    Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "sys" | "dynamicCode" | "isScript">
+    Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "sys" | "dynamicCode" | "wasm" | "isScript">
   >;
   readonly bundle?: BundleFiles;
   readonly data?: string;
