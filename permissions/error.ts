@@ -30,6 +30,13 @@ export const ERRORS = {
   ERR_NAME_AMBIGUOUS: fact("CollisionError", 3, "A bare name fits several capabilities."),
   ERR_BUNDLE_FAILED: fact("BundleError", 3, "The plugin's code could not be bundled."),
   ERR_IMPORT_REFUSED: fact("BundleError", 3, "The plugin's code imports what it may not."),
+  ERR_RESOURCE_PATH: fact("ResourceError", 3, "The path cannot name a file of a plugin."),
+  ERR_RESOURCE_NOT_FOUND: fact("ResourceError", 3, "No root has a file of this path."),
+  ERR_RESOURCE_REFUSED: fact(
+    "ResourceError",
+    3,
+    "What is at the path is outside, no regular file, too large, not UTF-8, or moved while it was read.",
+  ),
   ERR_CAPABILITY_UNKNOWN: fact("CapabilityError", 2, "No capability has this name."),
   ERR_CAPABILITY_NOT_EXPOSED: fact("CapabilityError", 2, "The capability exists and is not exposed."),
   ERR_CAPABILITY_NOT_DECLARED: fact(
@@ -114,6 +121,8 @@ export class TrustError extends SallyportError {}
 export class CollisionError extends SallyportError {}
 /** Code that cannot be bundled. */
 export class BundleError extends SallyportError {}
+/** A file of a plugin that cannot be read like this. */
+export class ResourceError extends SallyportError {}
 /** A capability that cannot be called like this. */
 export class CapabilityError extends SallyportError {}
 /** A capability whose code could not be started. */

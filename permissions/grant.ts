@@ -2,7 +2,7 @@
  * Grants, and the algebra over them. A grant is a conjunction of layers: a value is granted only if every layer grants it
  * and none denies it. Subset is set inclusion: nothing that the smaller one grants is refused by the larger one.
  */
-import type { Effect, Kind, KindTable } from "./kind.ts";
+import type { Effect, Kind, KindTable, PathContext } from "./kind.ts";
 import { kindIn } from "./kinds/mod.ts";
 import {
   type KindLayer,
@@ -76,6 +76,20 @@ export function diff(a: Grant, b: Grant): readonly Change[] {
     ...missing(a, b).take(CHANGES_MAX).map((piece) => ({ ...piece, change: "gained" as const })),
     ...missing(b, a).take(CHANGES_MAX).map((piece) => ({ ...piece, change: "lost" as const })),
   ];
+}
+
+/**
+ * Whether something grave is granted: what no `--yes` alone approves is also what does not share a worker (T15). Denies
+ * are counted where they take a whole kind.
+ */
+export function holdsGrave(grant: Grant, context: PathContext): boolean {
+  const { kinds, table } = flatten(grant);
+  return Object.entries(table).some(([name, kind]) => {
+    const { allow = [], deny = [] } = kinds[name] ?? {};
+    if (deny === true) return false;
+    if (allow === true) return kind.isGrave(true, context);
+    return allow.some(({ entry }) => kind.isGrave(entry, context));
+  });
 }
 
 const CHANGES_MAX = 1000;

@@ -25,7 +25,7 @@ export {
 export { type Decision, denied, type Requirement } from "./decision.ts";
 export { describeRequest, type GraveEntry, graveOf, isGrave, type RequestLine } from "./describe.ts";
 export * from "./error.ts";
-export { type Change, diff, type Grant, grantOf, includes, intersect, narrow } from "./grant.ts";
+export { type Change, diff, type Grant, grantOf, holdsGrave, includes, intersect, narrow } from "./grant.ts";
 export type { Effect, FieldSchema, Kind, KindTable, PathContext } from "./kind.ts";
 export { KIND_NAMES, type KindName, KINDS } from "./kinds/mod.ts";
 export type { Pattern } from "./pattern_grammar.ts";
@@ -45,6 +45,8 @@ export { relocate } from "./relocate.ts";
 export {
   type KindRequest,
   type KindRequestObject,
+  longForm,
+  namesProject,
   type PermissionRequest,
   permissionRequestSchema,
   permissionRequestSchemaFor,

@@ -46,6 +46,29 @@ export type PermissionRequest = { readonly [K in KindName]?: KindRequest } & {
   readonly [kindOrExtension: string]: unknown;
 };
 
+/**
+ * One kind's request in its long form, however it is written; nothing of a kind that is not mentioned. Only for what a
+ * schema of requests has accepted.
+ */
+export function longForm(given: unknown): KindRequestObject {
+  if (given === undefined) return {};
+  // The casts hold: the schema accepts true, a list and the long form, and nothing else.
+  return given === true || Array.isArray(given)
+    ? { allow: given as true | readonly RequestEntry[] }
+    : given as KindRequestObject;
+}
+
+/** Whether an entry starts at `$project`, so that what the request means depends on where it is read. */
+export function namesProject(request: PermissionRequest): boolean {
+  return Object.entries(request).some(([kind, given]) => {
+    if (kind.startsWith("x-")) return false;
+    const { allow = [], deny = [] } = longForm(given);
+    return [allow, deny].some((side) =>
+      side !== true && side.some((entry) => typeof entry === "string" && /^\$project(?:\/|$)/.test(entry))
+    );
+  });
+}
+
 const schema: z.ZodType<PermissionRequest> = schemaFor(KINDS);
 
 /** Accepts what `layerOf` accepts for a manifest; each issue carries the path of its entry. */
