@@ -1,32 +1,14 @@
-/**
- * Starts a child process that has no authority: bubblewrap around Node's permission model where the system has it, an
- * unprivileged user of its own where the host is root, the permission model alone elsewhere. What was reached is
- * reported, never assumed (T01).
- */
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+/** Starts a child process that has no authority, as its plan says. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { dirname, join, relative } from "node:path";
+import type { Readable } from "node:stream";
 import { HostError } from "../permissions/mod.ts";
+import { unprivilegedIdentity } from "./confine_identity.ts";
+import { emptyJailArgs, jailArgs } from "./confine_jail.ts";
+import type { Confinement, ConfinementPlan } from "./confine_plan.ts";
 import { withoutStray } from "./descriptors.ts";
-
-/** How strongly a child is confined; the order is from best to least. */
-export type Confinement = "strong" | "medium" | "weak";
-
-/** What a host accepts: a least level, or the best that the machine offers. */
-export type ConfinementDemand = Confinement | "best";
-
-/** How children are started on this machine, found once per host. */
-export interface ConfinementPlan {
-  /** What children of this plan reach. */
-  readonly level: Confinement;
-  /** Why it is not better; empty when it is strong. */
-  readonly reasons: readonly string[];
-  /** Absolute path of bubblewrap when it is used. */
-  readonly bubblewrap?: string;
-  /** First of the user ids that children get when bubblewrap is not used and the host is root. */
-  readonly uidBase?: number;
-}
 
 /** What a child needs in order to start. */
 export interface ConfinedOptions {
@@ -44,12 +26,24 @@ export interface ConfinedOptions {
   readonly args?: readonly (string | { readonly file: string })[];
 }
 
+/** A program that needs no files: a single static one. */
+export interface ProgramOptions {
+  /** Absolute path of bubblewrap: nothing else confines what isn't Node. */
+  readonly bubblewrap: string;
+  /** Absolute path of the program. */
+  readonly program: string;
+  /** Its arguments. */
+  readonly args: readonly string[];
+}
+
 /** A confined child with its one duplex pipe. */
 export interface ConfinedProcess {
   /** The process to signal. */
   readonly pid: number;
-  /** The duplex pipe, descriptor 3 of the child. */
+  /** The duplex pipe, descriptor 3 of the child; of a program, its standard input. */
   readonly pipe: Socket;
+  /** Where it speaks: the pipe; of a program, its standard output. */
+  readonly output: Readable;
   /** What was reached. */
   readonly confinement: Confinement;
   /** Settles once, when the process is gone; never rejects. */
@@ -58,6 +52,8 @@ export interface ConfinedProcess {
   kill(): void;
   /** Resident memory in bytes; null where the system does not tell. */
   rssBytes(): number | null;
+  /** Processor time that it has used, in milliseconds; null where the system does not tell. */
+  cpuMs(): number | null;
   /** Whether the host's process waits for this one before it ends. */
   hold(isHeld: boolean): void;
   /** The last of what it wrote to stderr, for the operator only. */
@@ -72,17 +68,12 @@ export interface ProcessExit {
   readonly signal: string | null;
 }
 
-const RANK: Readonly<Record<Confinement, number>> = { strong: 2, medium: 1, weak: 0 };
-/** Fixed places: a PATH look-up would let the environment choose the jailer (T34). */
-const BUBBLEWRAP_PATHS = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
-const LIBRARY_PATHS = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
-const UNPRIVILEGED_UID_BASE = 61_000;
-const UNPRIVILEGED_UID_COUNT = 4_000;
-const NOBODY_ID = "65534";
 const STDERR_TAIL_BYTES = 8_192;
 /** bubblewrap tells its inner process within this time, or not at all. */
 const INNER_PID_MS = 1_000;
 const PAGE_BYTES = 4_096;
+/** What the kernel counts processor time in, whatever its own clock is. */
+const TICK_MS = 10;
 const SIGNAL_BY_EXIT_CODE: Readonly<Record<number, string>> = {
   132: "SIGILL",
   133: "SIGTRAP",
@@ -92,27 +83,6 @@ const SIGNAL_BY_EXIT_CODE: Readonly<Record<number, string>> = {
   139: "SIGSEGV",
   143: "SIGTERM",
 };
-
-/**
- * Finds out how children can be confined here. Throws `ERR_CONFINEMENT` when less than `demand` is reached.
- * `without` leaves ways out, so that the lesser ones can be tested on a machine that has the better.
- */
-export function planConfinement(
-  demand: ConfinementDemand,
-  without: readonly ("bubblewrap" | "uid")[] = [],
-): ConfinementPlan {
-  const plan = bestPlan(without);
-  if (demand !== "best" && RANK[plan.level] < RANK[demand]) {
-    throw new HostError(
-      "ERR_CONFINEMENT",
-      `Cannot start workers with confinement "${demand}": only "${plan.level}" is possible here (${
-        plan.reasons.join("; ")
-      }). Install bubblewrap, or accept less with the option confinement: "${plan.level}"`,
-      { details: { demand, reached: plan.level, reasons: plan.reasons } },
-    );
-  }
-  return plan;
-}
 
 /** Starts a child; the promise rejects only when the process cannot be made at all. */
 export async function startConfined(options: ConfinedOptions): Promise<ConfinedProcess> {
@@ -124,6 +94,26 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
       : bubblewrapLaunch(options, plan.bubblewrap);
     return spawn(command, args, { env: {}, cwd: "/", stdio, ...identity });
   });
+  return await supervise(child, plan, child.stdio[3] as Socket, child.stdio[3] as Socket); // "pipe" makes a duplex socket
+}
+
+/** Starts a static program in a jail that holds nothing but it; it speaks on its standard input and output. */
+export async function startProgram({ bubblewrap, program, args }: ProgramOptions): Promise<ConfinedProcess> {
+  const inside = "/sallyport/program";
+  const child = withoutStray(["pipe", "pipe", "pipe", undefined, "pipe"], (stdio) => {
+    const jail = [...emptyJailArgs(), "--info-fd", "4", "--ro-bind", program, inside];
+    return spawn(bubblewrap, [...jail, inside, ...args], { env: {}, cwd: "/", stdio });
+  });
+  const plan: ConfinementPlan = { level: "strong", reasons: [], bubblewrap };
+  return await supervise(child, plan, child.stdin as Socket, child.stdout as Socket);
+}
+
+async function supervise(
+  child: ChildProcess,
+  plan: ConfinementPlan,
+  pipe: Socket,
+  output: Socket,
+): Promise<ConfinedProcess> {
   let tail = "";
   child.stderr!.setEncoding("utf8").on("data", (text: string) => {
     tail = (tail + text).slice(-STDERR_TAIL_BYTES);
@@ -149,7 +139,6 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
         ),
     );
   });
-  const pipe = child.stdio[3] as Socket; // spawned with "pipe", which makes a duplex socket
   pipe.on("error", () => {}); // a broken pipe is seen as the exit of the process
   const info = child.stdio[4] as Socket;
   const inner = plan.bubblewrap === undefined ? Promise.resolve(child.pid!) : innerPid(info);
@@ -157,6 +146,13 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
   let pidOfInit = child.pid!;
   let isInnerKnown = plan.bubblewrap === undefined;
   let isCondemned = false;
+  const node = (): number => {
+    // The init of a process namespace is bubblewrap's; Node is its only child, there as soon as it was made.
+    if (plan.bubblewrap !== undefined && pidOfNode === pidOfInit && pidOfInit !== child.pid) {
+      pidOfNode = firstChildOf(pidOfInit) ?? pidOfInit;
+    }
+    return pidOfNode;
+  };
   const killBoth = (): void => {
     if (isGone) return;
     signalQuietly(pidOfInit);
@@ -171,6 +167,7 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
   return {
     pid: child.pid!,
     pipe,
+    output,
     confinement: plan.level,
     exited,
     kill() {
@@ -180,96 +177,17 @@ export async function startConfined(options: ConfinedOptions): Promise<ConfinedP
       isCondemned = true;
       setTimeout(killBoth, INNER_PID_MS).unref();
     },
-    rssBytes() {
-      // The init of a process namespace is bubblewrap's; Node is its only child, there as soon as it was made.
-      if (plan.bubblewrap !== undefined && pidOfNode === pidOfInit && pidOfInit !== child.pid) {
-        pidOfNode = firstChildOf(pidOfInit) ?? pidOfInit;
-      }
-      return residentBytes(pidOfNode);
-    },
+    rssBytes: () => residentBytes(node()),
+    cpuMs: () => processorMs(node()),
     hold(isHeld) {
       const word = isHeld ? "ref" : "unref";
       child[word]();
-      for (const stream of [pipe, info, child.stderr as Socket]) if (!stream.destroyed) stream[word]();
+      for (const stream of [pipe, output, info, child.stderr as Socket]) {
+        if (!stream.destroyed) stream[word]();
+      }
     },
     stderrTail: () => tail,
   };
-}
-
-function bestPlan(without: readonly string[]): ConfinementPlan {
-  const reasons: string[] = [];
-  if (process.platform !== "linux") {
-    return { level: "weak", reasons: [`bubblewrap does not exist for ${process.platform}`] };
-  }
-  const bubblewrap = without.includes("bubblewrap") ? undefined : findBubblewrap();
-  if (bubblewrap === undefined) reasons.push("bubblewrap is not installed: install bubblewrap");
-  else {
-    const failure = probe(bubblewrap);
-    if (failure === null) return { level: "strong", reasons: [], bubblewrap };
-    reasons.push(`bubblewrap cannot run: ${failure}`);
-  }
-  if (process.getuid?.() !== 0) return { level: "weak", reasons: [...reasons, "the host is not root"] };
-  if (without.includes("uid")) return { level: "weak", reasons };
-  const hidden = [process.execPath, import.meta.filename].find((path) => !isReadableByAll(path));
-  if (hidden !== undefined) {
-    return {
-      level: "weak",
-      reasons: [...reasons, "an unprivileged user cannot reach Sallyport's own files"],
-    };
-  }
-  const refusal = probeIdentity();
-  if (refusal !== null) {
-    return {
-      level: "weak",
-      reasons: [...reasons, `the host cannot start a process as another user: ${refusal}`],
-    };
-  }
-  return { level: "medium", reasons, uidBase: UNPRIVILEGED_UID_BASE };
-}
-
-/** Root of a container may have no user but itself: only a try tells. */
-function probeIdentity(): string | null {
-  const { status, error } = spawnSync(process.execPath, ["--version"], {
-    env: {},
-    cwd: "/",
-    stdio: "ignore",
-    timeout: 5_000,
-    ...unprivilegedIdentity(UNPRIVILEGED_UID_BASE),
-  });
-  return status === 0 ? null : error?.message ?? `it ended with ${status}`;
-}
-
-function probe(bubblewrap: string): string | null {
-  const program = ["/usr/bin/true", "/bin/true"].find((path) => existsSync(path)) ?? "/usr/bin/true";
-  const args = [...jailArgs(), "--ro-bind", program, "/sallyport/true", "/sallyport/true"];
-  const { status, error, stderr } = spawnSync(bubblewrap, args, {
-    env: {},
-    encoding: "utf8",
-    timeout: 5_000,
-  });
-  if (status === 0) return null;
-  return (error?.message ?? stderr.trim().split("\n")[0]) || `it ended with ${status}`;
-}
-
-function jailArgs(): string[] {
-  const libraries = LIBRARY_PATHS.filter((path) => existsSync(path)).flatMap((
-    path,
-  ) => ["--ro-bind", path, path]);
-  return [
-    "--unshare-all",
-    "--die-with-parent",
-    "--new-session",
-    "--clearenv",
-    "--cap-drop",
-    "ALL",
-    "--uid",
-    NOBODY_ID,
-    "--gid",
-    NOBODY_ID,
-    ...libraries,
-    "--proc",
-    "/proc",
-  ];
 }
 
 function bubblewrapLaunch(options: ConfinedOptions, bubblewrap: string): { command: string; args: string[] } {
@@ -314,48 +232,10 @@ function nodeArgs(options: ConfinedOptions, spell: (path: string) => string): st
   ];
 }
 
-/** Absolute path of bubblewrap, or undefined. */
-export function findBubblewrap(): string | undefined {
-  return BUBBLEWRAP_PATHS.find((path) => existsSync(path));
-}
-
-/** A user for one child alone where the host is root, whom neither modes nor limits of processes hold. */
-export function childIdentity(): { uid: number; gid: number } | Record<never, never> {
-  return process.getuid?.() === 0 && isUserMapped(UNPRIVILEGED_UID_BASE + UNPRIVILEGED_UID_COUNT)
-    ? unprivilegedIdentity(UNPRIVILEGED_UID_BASE)
-    : {};
-}
-
-/** Whether a user of this number exists here: in a user namespace of its own, root may be alone. */
-function isUserMapped(uid: number): boolean {
-  try {
-    return readFileSync("/proc/self/uid_map", "utf8").trim().split("\n").some((line) => {
-      const [first = 0, , count = 0] = line.trim().split(/\s+/).map(Number);
-      return first <= uid && uid < first + count;
-    });
-  } catch {
-    return true;
-  }
-}
-
-function unprivilegedIdentity(base: number): { uid: number; gid: number } {
-  // Two workers of one user could signal each other, so each gets its own.
-  const uid = base + Math.floor(Math.random() * UNPRIVILEGED_UID_COUNT);
-  return { uid, gid: uid };
-}
-
 function commonRoot(paths: readonly string[]): string {
   let root = dirname(paths[0]!);
   for (const path of paths) while (!path.startsWith(root === "/" ? "/" : root + "/")) root = dirname(root);
   return root;
-}
-
-function isReadableByAll(path: string): boolean {
-  if ((statSync(path).mode & 0o004) === 0) return false;
-  for (let folder = dirname(path);; folder = dirname(folder)) {
-    if ((statSync(folder).mode & 0o001) === 0) return false;
-    if (folder === dirname(folder)) return true;
-  }
 }
 
 function innerPid(info: Socket): Promise<number | null> {
@@ -383,6 +263,17 @@ function firstChildOf(pid: number): number | null {
 function residentBytes(pid: number): number | null {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE_BYTES;
+  } catch {
+    return null;
+  }
+}
+
+/** All threads of it, in user and in system mode. */
+function processorMs(pid: number): number | null {
+  try {
+    // The name of the program comes second and may hold anything; what is behind its closing bracket is numbers.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
   } catch {
     return null;
   }

@@ -8,10 +8,17 @@ export interface GuestLimits {
   readonly cpuMs: number;
   /** Time from the start of a call to its end, waiting included. */
   readonly wallMs: number;
+  /** Operations that one isolate may ask for, on average; it may save up two seconds' worth. */
+  readonly opsPerSecondMax: number;
 }
 
 /** The defaults of the library; the command line lowers `wallMs`. */
-export const GUEST_LIMITS: GuestLimits = Object.freeze({ memoryMb: 64, cpuMs: 60_000, wallMs: 300_000 });
+export const GUEST_LIMITS: GuestLimits = Object.freeze({
+  memoryMb: 64,
+  cpuMs: 60_000,
+  wallMs: 300_000,
+  opsPerSecondMax: 25_000,
+});
 
 /** The least heap that the engine makes an isolate with. */
 export const MEMORY_MB_MIN = 8;
@@ -21,6 +28,7 @@ export const GUEST_LIMITS_MAX: GuestLimits = Object.freeze({
   memoryMb: 4_096,
   cpuMs: 3_600_000,
   wallMs: 3_600_000,
+  opsPerSecondMax: 25_000,
 });
 
 /** Bounds of requests to other machines; per request unless they say otherwise. */
@@ -51,6 +59,8 @@ export interface NetLimits {
   readonly socketsPerTenant: number;
   /** Look-ups of one tenant at once, since the system serves only a few; further ones wait. */
   readonly lookupsPerTenant: number;
+  /** Look-ups of one tenant, on average; a minute's worth may be saved up. */
+  readonly dnsPerMinute: number;
 }
 
 /** The values in force. */
@@ -68,6 +78,7 @@ export const NET_LIMITS: NetLimits = Object.freeze({
   redirectsMax: 20,
   socketsPerTenant: 16,
   lookupsPerTenant: 4,
+  dnsPerMinute: 600,
 });
 
 /** Bounds of asking the operator; per isolate unless they say otherwise. */
@@ -132,10 +143,16 @@ export const COMMAND_LIMITS: CommandLimits = Object.freeze({
 export interface RuntimeLimits {
   /** Input of one call, as JSON text. */
   readonly inputBytesMax: number;
+  /** Brackets open at once in an input. */
+  readonly inputDepthMax: number;
+  /** Values in an input, each member and element counted. */
+  readonly inputNodesMax: number;
   /** Result of one call, as JSON text. */
   readonly resultBytesMax: number;
   /** Brackets open at once in a result. */
   readonly resultDepthMax: number;
+  /** Values in a result, each member and element counted: a value takes far more memory than its text. */
+  readonly resultNodesMax: number;
   /** What a call answers when it fails, as JSON text. */
   readonly errorAnswerBytesMax: number;
   /** Brackets open at once in such an answer. */
@@ -144,6 +161,8 @@ export interface RuntimeLimits {
   readonly opBytesMax: number;
   /** Brackets open at once in one op's arguments. */
   readonly opDepthMax: number;
+  /** Values in one op's arguments, each member and element counted. */
+  readonly opNodesMax: number;
   /** Arguments of one isolate's ops that have not been answered; above it the call ends. */
   readonly opBytesInFlightMax: number;
   /** The answer to one op, as JSON text; escapes can make it larger than what was read. */
@@ -154,6 +173,12 @@ export interface RuntimeLimits {
   readonly opsPerCallMax: number;
   /** Calls that one isolate serves at once. */
   readonly callsInFlightMax: number;
+  /** Calls of one tenant, on average, unless its policy says less; a second's worth may be saved up. */
+  readonly callsPerSecondMax: number;
+  /** Plugins that one tenant may have; what is found beyond is not read. */
+  readonly pluginsPerTenantMax: number;
+  /** Descriptors that the work of one tenant may hold open: files, sockets and pipes of programs; the bounds of each add up to less. */
+  readonly descriptorsPerTenantMax: number;
   /** Calls from plugin to plugin in one chain. */
   readonly callDepthMax: number;
   /** Timers that one isolate may have waiting. */
@@ -194,10 +219,38 @@ export interface RuntimeLimits {
   readonly codeBytesMax: number;
   /** One frame between host and worker. */
   readonly frameBytesMax: number;
+  /** Frames of one worker that are heard before anything else of the host's has its turn. */
+  readonly framesPerTurnMax: number;
+  /** Bytes that wait to be written to one worker; above it nothing that the worker says is read until it has taken them. */
+  readonly queuedBytesPausedAt: number;
   /** Bytes that wait to be written to one worker; above it the worker is stopped. */
   readonly queuedBytesPerWorkerMax: number;
   /** The engine's own bound of one slice; behind the host's deadline, and the same for all, as the engine wants it. */
   readonly sliceMs: number;
+  /** A slice of guest code up to this counts as short. */
+  readonly inlineSliceMsMax: number;
+  /** Short slices one after the other, after which those of an isolate run inline where they may. */
+  readonly inlineAfterSlices: number;
+  /** An inline slice above this is one too long. */
+  readonly inlineOverrunMs: number;
+  /** Short inline slices that make up for one that was too long. */
+  readonly inlineForgivenAfter: number;
+  /** Inline slices that were too long, after which none of the isolate runs inline any more. */
+  readonly inlineOverrunsMax: number;
+  /** A worker that has not answered for this long may be running a slice inline: its processor time is looked at. */
+  readonly blockedMs: number;
+  /** Owners of code that are remembered to be better not run inline. */
+  readonly slowOwnersMax: number;
+  /** Code from which on a cache is worth its way. */
+  readonly cachedCodeBytesMin: number;
+  /** How many times larger than its code a heap must be for all of it to be compiled at once. */
+  readonly cachedCodeHeapRatioMin: number;
+  /** Texts that wait for their cache to be made; further ones are asked for again when they are next loaded. */
+  readonly compilesWaitingMax: number;
+  /** From the loading of a text without a cache to the making of one, so that what is waited for comes first. */
+  readonly compileDelayMs: number;
+  /** One code cache. */
+  readonly codeCacheBytesMax: number;
   /** Time from the start of a worker process to its first word. */
   readonly workerStartMs: number;
   /** Time for a new isolate to be made and its platform evaluated. */
@@ -206,6 +259,8 @@ export interface RuntimeLimits {
   readonly residentPollMs: number;
   /** Resident memory above what a worker used when it became ready plus what its isolates may use. */
   readonly residentSlackMb: number;
+  /** Between two looks of a worker at the processor time of the calls that run in it. */
+  readonly cpuPollMs: number;
   /** Between two pings of a worker. */
   readonly pingMs: number;
   /** A worker that has not answered a ping for this long is killed. */
@@ -214,6 +269,8 @@ export interface RuntimeLimits {
   readonly settleMs: number;
   /** Between the order to dispose an isolate and the kill of a worker that has not done so. */
   readonly disposeMs: number;
+  /** How often that is waited for, while the worker is given no processor time to do it in. */
+  readonly disposeLooksMax: number;
   /** Time for a worker to end by itself when its host closes. */
   readonly workerCloseMs: number;
   /** Frames of one guest's stack that are reported. */
@@ -222,8 +279,12 @@ export interface RuntimeLimits {
   readonly stackMapBytesMax: number;
   /** One frame of a guest's stack, and any other text of a guest's error. */
   readonly errorTextBytesMax: number;
+  /** Failures of one isolate's lifecycle code, at its end, that are told. */
+  readonly failuresToldMax: number;
   /** Denials that one call remembers in order to tell its caller. */
   readonly denialsPerCallMax: number;
+  /** Granted decisions that are remembered for one isolate. */
+  readonly decisionsRememberedMax: number;
   /** `value` of an audit event; the rest is told by its hash. */
   readonly auditValueBytesMax: number;
 }
@@ -231,17 +292,24 @@ export interface RuntimeLimits {
 /** The values in force. */
 export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   inputBytesMax: 8 * 1_048_576,
+  inputDepthMax: 512,
+  inputNodesMax: 1_000_000,
   resultBytesMax: 8 * 1_048_576,
   resultDepthMax: 512,
+  resultNodesMax: 1_000_000,
   errorAnswerBytesMax: 512 * 1_024,
   errorAnswerDepthMax: 16,
   opBytesMax: 8 * 1_048_576,
   opDepthMax: 64,
+  opNodesMax: 100_000,
   opBytesInFlightMax: 64 * 1_048_576,
   opAnswerBytesMax: 24 * 1_048_576,
   opsInFlightMax: 1_024,
   opsPerCallMax: 50_000,
   callsInFlightMax: 64,
+  callsPerSecondMax: 50_000,
+  pluginsPerTenantMax: 1_000,
+  descriptorsPerTenantMax: 256,
   callDepthMax: 8,
   timersMax: 1_000,
   timerDelayMsMax: 2_147_483_647,
@@ -262,21 +330,39 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   fileOpsInFlightMax: 3,
   codeBytesMax: 16 * 1_048_576,
   frameBytesMax: 32 * 1_048_576,
+  framesPerTurnMax: 16,
+  queuedBytesPausedAt: 32 * 1_048_576,
   queuedBytesPerWorkerMax: 64 * 1_048_576,
   sliceMs: 3_700_000,
+  inlineSliceMsMax: 10,
+  inlineAfterSlices: 16,
+  inlineOverrunMs: 50,
+  inlineForgivenAfter: 64,
+  inlineOverrunsMax: 3,
+  blockedMs: 1_500,
+  slowOwnersMax: 1_024,
+  cachedCodeBytesMin: 4_096,
+  cachedCodeHeapRatioMin: 16,
+  compilesWaitingMax: 16,
+  compileDelayMs: 500,
+  codeCacheBytesMax: 16 * 1_048_576,
   workerStartMs: 15_000,
   isolateStartMs: 10_000,
   residentPollMs: 50,
   residentSlackMb: 160,
+  cpuPollMs: 50,
   pingMs: 1_000,
   pongMsMax: 5_000,
   settleMs: 1_000,
   disposeMs: 500,
+  disposeLooksMax: 4,
   workerCloseMs: 1_000,
   stackFramesMax: 50,
   stackMapBytesMax: 2 * 1_048_576,
   errorTextBytesMax: 1_024,
+  failuresToldMax: 32,
   denialsPerCallMax: 256,
+  decisionsRememberedMax: 256,
   auditValueBytesMax: 1_024,
 });
 
@@ -305,3 +391,70 @@ export const REDACTION_LIMITS: RedactionLimits = Object.freeze({
   secretCharsMax: 4_096,
   secretsPerTenantMax: 256,
 });
+
+/** Bounds of the workers of one host. */
+export interface PoolLimits {
+  /** Workers that serve plugins; whoever needs one more waits until another tenant's, or plugin's, has nothing to do. */
+  readonly workersPerHostMax: number;
+  /** Workers of one tenant. */
+  readonly workersPerTenantMax: number;
+  /** Workers of one host that are started at once; further ones wait until one has said its first word. */
+  readonly workersStartingMax: number;
+  /** Workers that are tried for one isolate, while each ends before it is made. */
+  readonly isolateAttemptsMax: number;
+  /** Isolates in one worker. */
+  readonly isolatesPerWorkerMax: number;
+  /** Isolates of one tenant; above it the one that was used least recently ends. */
+  readonly isolatesPerTenantMax: number;
+  /** Blank isolates that are kept ready in a worker that several plugins share, and in the spare one. */
+  readonly blanksShared: number;
+  /** Blank isolates that are kept ready in the worker of one plugin. */
+  readonly blanksOwn: number;
+  /** Between the taking of a blank isolate and the making of the next one, so that the plugin starts first. */
+  readonly blankDelayMs: number;
+  /** An isolate that was not called for this long ends; the next call starts another. */
+  readonly idleIsolateMs: number;
+  /** A worker in which no call was under way for this long, and nothing is left to call, ends. */
+  readonly idleWorkerMs: number;
+  /** Age at which a worker takes no new isolate any more and ends when its last call has. */
+  readonly workerAgeMsMax: number;
+  /** Isolates made in one worker after which the same happens: the system's allocator gives little back. */
+  readonly isolatesMadePerWorkerMax: number;
+  /** Resident memory above a worker's own at which the same happens, beside what each isolate in it may keep. */
+  readonly recycleMb: number;
+  /** What each isolate may keep by that count. */
+  readonly recyclePerIsolateMb: number;
+  /** Between two looks at what is idle, old or large. */
+  readonly sweepMs: number;
+  /** The same while somebody waits for a worker. */
+  readonly sweepWantedMs: number;
+}
+
+/** The bounds for a machine. What a plugin's own worker keeps resident is taken to be 96 MiB, and an idle isolate 8. */
+export function poolLimits(machine: { readonly cpus: number; readonly memoryBytes: number }): PoolLimits {
+  const megabytes = machine.memoryBytes / 1_048_576;
+  const workersPerHostMax = clamp(Math.floor(megabytes / 2 / 96), 4, 32 * machine.cpus);
+  return Object.freeze({
+    workersPerHostMax,
+    workersPerTenantMax: Math.max(3, Math.ceil((workersPerHostMax * 3) / 4)),
+    workersStartingMax: clamp(machine.cpus, 2, 8),
+    isolateAttemptsMax: 3,
+    isolatesPerWorkerMax: 256,
+    isolatesPerTenantMax: clamp(Math.floor(megabytes / 4 / 8), 32, 1_024),
+    blanksShared: clamp(machine.cpus, 2, 4),
+    blanksOwn: 1,
+    blankDelayMs: 100,
+    idleIsolateMs: 300_000,
+    idleWorkerMs: 60_000,
+    workerAgeMsMax: 3_600_000,
+    isolatesMadePerWorkerMax: 2_000,
+    recycleMb: 256,
+    recyclePerIsolateMb: 16,
+    sweepMs: 1_000,
+    sweepWantedMs: 25,
+  });
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
+}

@@ -1,39 +1,33 @@
 /** The door of the runtime: where guests run, and the one way out of them. */
 export { type AuditEvent, type AuditSink, memoryAudit } from "./audit.ts";
 export { type Answer, type Answered, type Asker, Asks, type Question } from "./ask.ts";
-export {
-  Broker,
-  type BrokerOptions,
-  type CallScope,
-  type GrantHolder,
-  type OpRequest,
-  type Principal,
-  type Use,
-} from "./broker.ts";
+export { Broker, type BrokerOptions } from "./broker.ts";
 export { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 export {
   type ConfinedOptions,
   type ConfinedProcess,
+  type ProcessExit,
+  type ProgramOptions,
+  startConfined,
+  startProgram,
+} from "./confine.ts";
+export {
   type Confinement,
   type ConfinementDemand,
   type ConfinementPlan,
   planConfinement,
-  type ProcessExit,
-  startConfined,
-} from "./confine.ts";
+} from "./confine_plan.ts";
+export { CodeCache, type CodeCacheStore } from "./code_cache.ts";
 export { type Endowment, ENDOWMENTS } from "./endowments/mod.ts";
+export { type Cordon, type CordonChoice, type CordonFacts } from "./cordon.ts";
+export { type EarlyWorker, startEarly } from "./early.ts";
 export { enginePath } from "./engine.ts";
-export {
-  failureToError,
-  type GuestAnswer,
-  guestConfig,
-  type GuestFailure,
-  GuestIsolate,
-  type GuestLine,
-  newDenialPrefix,
-  type RunOptions,
-} from "./guest_isolate.ts";
-export { depthOfJson } from "./json_depth.ts";
+export { afterTimers } from "./deadlines.ts";
+export { failureToError, type GuestAnswer, type GuestFailure, readFailures } from "./guest_answer.ts";
+export { guestConfig, newDenialPrefix } from "./guest_config.ts";
+export { GuestIsolate } from "./guest_isolate.ts";
+export type { GuestLine, RunOptions } from "./guest_run.ts";
+export { hasMoreNodes, isDeeper } from "./json_depth.ts";
 export {
   ASK_LIMITS,
   type AskLimits,
@@ -45,6 +39,8 @@ export {
   MEMORY_MB_MIN,
   NET_LIMITS,
   type NetLimits,
+  type PoolLimits,
+  poolLimits,
   REDACTION_LIMITS,
   type RedactionLimits,
   RUNTIME_LIMITS,
@@ -63,7 +59,7 @@ export {
   type PermissionState,
 } from "./op.ts";
 export { composePlatform } from "./platform.ts";
-export { WorkerPool } from "./pool.ts";
+export { type IsolateRequest, type PoolOptions, WorkerPool } from "./pool.ts";
 export {
   type CallOrigin,
   type CallPowers,
@@ -94,9 +90,12 @@ export {
   type CreateOrder,
   type GoneReason,
   type GuestConfig,
+  type GuestStage,
   type LoadOrder,
   TARGET_HEAD,
 } from "./protocol.ts";
+export type { CallScope, GrantHolder, OpRequest, Principal, Use } from "./principal.ts";
+export { Rate } from "./rate.ts";
 export { Redactor, withoutShapes } from "./redact.ts";
 export { type Denial, type GuestFacts, toGuest, toOperator } from "./refusal.ts";
 export type { KnownValue } from "./known_value.ts";
@@ -109,5 +108,8 @@ export {
   type SecretSource,
   type SecretUser,
 } from "./secrets.ts";
-export { encodeFrame, type Frame, FrameDecoder, joinParts, splitParts, textOf } from "./wire.ts";
-export { type IsolateEvents, type WorkerEnd, type WorkerOptions, WorkerProcess } from "./worker_process.ts";
+export { Tenure } from "./tenure.ts";
+export { encodeFrame, type Frame, FrameDecoder, FrameWriter, joinParts, splitParts, textOf } from "./wire.ts";
+export { type IsolateOwner, type KillReason, ownerKey, type WorkerEnd } from "./worker_end.ts";
+export type { IsolateEvents } from "./isolate_events.ts";
+export { type WorkerOptions, WorkerProcess } from "./worker_process.ts";

@@ -56,7 +56,7 @@ export interface OpTools {
   /** Where relative paths of this guest start. */
   readonly context: PathContext;
   /** The call that the op belongs to, for what is called on its behalf. */
-  readonly origin: CallOrigin;
+  origin(): CallOrigin;
   /** The plugin's own verified bytes, or null for a script. */
   readonly bundle: BundleFiles | null;
   /** Ends when the call ends. */

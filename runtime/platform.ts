@@ -3,8 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { ENDOWMENTS } from "./endowments/mod.ts";
 
 /**
- * Text of the platform: a function expression that takes `send` and `random` and gives the entry function. A build
+ * Text of the platform: a function expression that takes the worker's three functions and gives the entry function. A build
  * leaves it composed and minified beside this file.
+ *
+ * A slice that runs inline speaks through `now`, which the worker hears at once; any other through `later`. Both run on the
+ * guest's own stack then, so that they can fail for want of it, with an error that is the worker's and must not be seen.
  */
 export function composePlatform(): string {
   const built = new URL("./platform.guest.min.js", import.meta.url);
@@ -12,14 +15,27 @@ export function composePlatform(): string {
   const taken = new Set<string>();
   const bootstrap = shared(script("guest/bootstrap"), taken);
   const parts = ENDOWMENTS.map(({ name }) => `(${shared(script(`endowments/${name}`), taken)}\n)(realm);`);
-  return `((send, random) => {"use strict";
+  return `((later, random, now) => {"use strict";
 const primordials = (${script("guest/primordials")}
 )();
 return (({ ${[...taken].toSorted().join(", ")} }) => {
+let isInline = false;
+const ask = (work, argument) => {
+  try {
+    const answer = work(argument);
+    if (answer !== undefined) return answer;
+  } catch {}
+  throw new primordials.RangeError("Maximum call stack size exceeded");
+};
+const send = (text) => isInline ? ask(now, text) : later(text);
 const realm = (${bootstrap}
-)(primordials, send, random);
+)(primordials, send, (size) => ask(random, size));
 ${parts.join("\n")}
-return realm.seal();
+const enter = realm.seal();
+return (tag, id, argument, inline) => {
+  isInline = inline;
+  enter(tag, id, argument);
+};
 })(primordials);
 })`;
 }

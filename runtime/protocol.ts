@@ -16,6 +16,8 @@ export const TO_WORKER = Object.freeze({
   dispose: 6,
   /** Are you alive? */
   ping: 7,
+  /** Compile a target without running it, in a worker that has run none: its text. */
+  compile: 8,
 });
 
 /** Frames from a worker to its host. */
@@ -26,7 +28,7 @@ export const FROM_WORKER = Object.freeze({
   created: 102,
   /** Answer to `load` or `call`: the guest's own JSON text, never trusted. */
   result: 103,
-  /** An op: parts `{call}` and the guest's own JSON text. */
+  /** An op: the number of its call and the guest's own JSON text. */
   op: 104,
   /** A console line: text whose first character is the level. */
   log: 105,
@@ -40,6 +42,8 @@ export const FROM_WORKER = Object.freeze({
   fault: 109,
   /** The last call was answered and no code of the isolate runs any more, until the next one. */
   idle: 110,
+  /** Answer to `compile`: the code cache, or nothing where the engine refused the text. */
+  compiled: 111,
 });
 
 /** Payload of `create`. */
@@ -54,10 +58,20 @@ export interface CreateOrder {
 export interface LoadOrder {
   /** Name of the code in stacks. */
   readonly filename: string;
-  /** JSON text of the guest's `GuestConfig`. */
-  readonly config: string;
+  /** JSON text of the guest's `GuestConfig`; absent where the isolate has it already. */
+  readonly config?: string;
+  /** JSON text of a `GuestStage`: what is evaluated is lifecycle code, and is run at once. */
+  readonly stage?: string;
   /** What the evaluation left waiting is done in the name of the call that follows, the only one. */
   readonly isScript?: boolean;
+  /** Processor time that each call may use from now on; absent is any. */
+  readonly cpuMs?: number;
+  /** Whether short slices may run on the thread that reads the pipe, as long as nobody else's code is in the worker. */
+  readonly mayRunInline?: boolean;
+  /** Whose code it is, by a number of this worker's; never 0. */
+  readonly owner?: number;
+  /** Bytes at the end of the payload that are the code's cache. */
+  readonly cacheBytes?: number;
 }
 
 /** What the guest platform is told before any code of a plugin runs. */
@@ -96,6 +110,17 @@ export interface GuestConfig {
   };
 }
 
+/** What the guest platform is told before lifecycle code is evaluated. */
+export interface GuestStage {
+  /** What the code is given, beside what the platform adds. */
+  readonly context: Readonly<Record<string, unknown>>;
+  /**
+   * What it may register, by surface, a space and name: `here` is for this isolate, `elsewhere` for another one, `target` has
+   * code of its own. Absent for code that runs last.
+   */
+  readonly names?: Readonly<Record<string, "here" | "elsewhere" | "target">>;
+}
+
 /** Payload of `ready`. */
 export interface WorkerFacts {
   /** Version of Node in the worker. */
@@ -123,6 +148,7 @@ export const FROM_GUEST = Object.freeze({
 /** First argument of the guest platform's one entry function. */
 export const TO_GUEST = Object.freeze({
   config: "config",
+  stage: "stage",
   load: "load",
   call: "call",
   reply: "reply",

@@ -17,13 +17,13 @@ import {
   replaced,
 } from "./known_value.ts";
 import { REDACTION_LIMITS, RUNTIME_LIMITS } from "./limits.ts";
+import { type FormSearch, formSearch } from "./search_forms.ts";
 
 /** The text of one tenant, without what must not leave it. */
 export class Redactor {
   readonly #known = new Map<string, KnownValue>();
-  /** All forms by what they begin with: each text is read once, however many values are known. */
-  #byHead: ReadonlyMap<number, readonly string[]> = new Map();
-  #formCharsMax = 0;
+  /** Looks for all forms at once; made when it is first needed after something new was learned. */
+  #search: FormSearch | null = null;
 
   /** Remembers a value, until many newer ones are known. One that is too short to be told from a word is not. */
   know(value: string): void {
@@ -34,9 +34,7 @@ export class Redactor {
       this.#known.delete(oldest);
     }
     this.#known.set(value, known);
-    const forms = [...this.#known.values()].flatMap((each) => each.forms);
-    this.#byHead = Map.groupBy(forms, (form) => headOf(form, 0));
-    this.#formCharsMax = Math.max(...forms.map((form) => form.length));
+    this.#search = null;
   }
 
   /** A text without the known values. */
@@ -48,6 +46,14 @@ export class Redactor {
   value<Value>(value: Value): Value {
     // The cast holds: texts stay texts, and everything else stays.
     return this.#known.size === 0 ? value : mapTexts(value, (text) => this.text(text)) as Value;
+  }
+
+  /** The same for the value of a JSON text, which tells without a walk through the value that it holds none. */
+  parsed<Value>(text: string, value: Value): Value {
+    if (this.#known.size === 0) return value;
+    // Without a backslash each text of the value stands in the whole as it is.
+    if (!text.includes("\\") && this.#ranges(text).length === 0) return value;
+    return this.value(value);
   }
 
   /** A message or a stack without the known values and what has a credential's shape. */
@@ -92,7 +98,7 @@ export class Redactor {
     return (text) => {
       const joined = before + text;
       const start = before.length;
-      before = joined.slice(-this.#formCharsMax || joined.length);
+      before = joined.slice(-this.#searched().charsMax || joined.length);
       const ranges = merged([...this.#ranges(joined), ...this.#begunAtEnd(joined)])
         .map(([from, to]): Range => [Math.max(0, from - start), to - start])
         .filter(([, to]) => to > 0);
@@ -102,12 +108,7 @@ export class Redactor {
 
   #ranges(text: string): readonly Range[] {
     if (text.length < REDACTION_LIMITS.knownCharsMin || this.#known.size === 0) return [];
-    const found: Range[] = [];
-    for (let at = 0; at + HEAD_CHARS <= text.length; at++) {
-      for (const form of this.#byHead.get(headOf(text, at)) ?? []) {
-        if (text.startsWith(form, at)) found.push([at, at + form.length]);
-      }
-    }
+    const found: Range[] = [...this.#searched().find(text)];
     if (MAY_BE_ESCAPED.test(text)) {
       for (const known of this.#known.values()) found.push(...escapedRanges(text, known));
     }
@@ -116,11 +117,13 @@ export class Redactor {
 
   /** The longest end of the text with which a form of a value begins. */
   #begunAtEnd(text: string): readonly Range[] {
-    for (let at = Math.max(0, text.length - this.#formCharsMax); at + HEAD_CHARS <= text.length; at++) {
-      const forms = this.#byHead.get(headOf(text, at)) ?? [];
-      if (forms.some((form) => form.startsWith(text.slice(at)))) return [[at, text.length]];
-    }
-    return [];
+    const at = this.#searched().begunAtEnd(text, REDACTION_LIMITS.begunCharsMin);
+    return at === -1 ? [] : [[at, text.length]];
+  }
+
+  #searched(): FormSearch {
+    this.#search ??= formSearch([...this.#known.values()].flatMap((each) => each.forms));
+    return this.#search;
   }
 }
 
@@ -152,15 +155,6 @@ const ELLIPSIS = "\u2026";
 /** Details of errors that are text for people. */
 const MESSAGE_FIELDS = new Set(["message", "guestStack", "issues", "problems", "reason"]);
 
-/** Characters by which a form is found; also how much of a value must stand at an end to be taken for its beginning. */
-const HEAD_CHARS = REDACTION_LIMITS.begunCharsMin;
-
-/** The first four characters as one small number; two that differ may share one. */
-function headOf(text: string, at: number): number {
-  return (text.charCodeAt(at) ^ text.charCodeAt(at + 1) << 8 ^ text.charCodeAt(at + 2) << 16 ^
-    text.charCodeAt(at + 3) << 22) & 0x3fffffff;
-}
-
 function hashOf(text: string): string {
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }
@@ -173,10 +167,15 @@ function mapTexts(value: unknown, change: (text: string, key: string) => string,
     const items = value.map((item) => mapTexts(item, change, key));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
-  const entries = Object.entries(value);
-  const mapped = entries.map(([name, item]) => [change(name, ""), mapTexts(item, change, name)] as const);
-  const isSame = mapped.every(([name, item], index) =>
-    name === entries[index]![0] && item === entries[index]![1]
-  );
+  const names = Object.keys(value);
+  const mapped: [string, unknown][] = [];
+  let isSame = true;
+  for (const name of names) {
+    // The cast holds: it is the name of an own member.
+    const item = (value as Record<string, unknown>)[name];
+    const [newName, newItem] = [change(name, ""), mapTexts(item, change, name)];
+    isSame &&= newName === name && newItem === item;
+    mapped.push([newName, newItem]);
+  }
   return isSame ? value : Object.fromEntries(mapped);
 }

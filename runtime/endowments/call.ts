@@ -12,7 +12,7 @@ export const callOps: readonly OpDefinition[] = [
     act: async ([, input], { granted: [id], powers: { calls }, origin }) => {
       if (calls === undefined) throw new PowerError("NotSupported", "ENOTSUP", "This host calls no plugins");
       // The one requirement was granted, or nothing would act.
-      return await calls.call(id!, input, origin);
+      return await calls.call(id!, input, origin());
     },
   }),
 ];

@@ -8,7 +8,9 @@
   function method(does) {
     return (descriptor) =>
       newPromise((resolve) => {
-        const { name, path, host, variable, command, kind } = descriptor;
+        const { path, host, variable, command, kind } = descriptor;
+        // Read as text once: what the host is asked about and what is kept here must be the same word.
+        const name = `${descriptor.name}`;
         const value = path === undefined ? host ?? variable ?? command ?? kind ?? null : internal.spell(path);
         resolve(
           promiseThen(op("permission_" + does, [name, value]), ({ 0: state, 1: held }) => {

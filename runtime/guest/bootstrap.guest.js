@@ -26,6 +26,7 @@
     SymbolAsyncIterator,
     SymbolSpecies,
     TypeError,
+    createList,
     newPromise,
     promiseThen,
   } = primordials;
@@ -40,6 +41,14 @@
   let config = { limits: {} };
   /** @type {any} */
   let target;
+  /** What lifecycle code registered, by surface and name. */
+  let handlers = new SafeMap();
+  /** What lifecycle code wants done at the end. */
+  const disposers = createList();
+  /** @type {any} What is evaluated next is lifecycle code. */
+  let stage = null;
+  /** Whether lifecycle code may register. */
+  let isOpen = false;
   let opCount = 0;
   const ops = new SafeMap();
   const calls = new SafeMap();
@@ -166,16 +175,117 @@
 
   function load(wrapped, id) {
     const call = newCall(id);
+    const order = stage;
+    stage = null;
     within(call, () => {
-      const register = (value) => {
-        target = value;
-      };
+      /** @type {any} */
+      let value;
       promiseThen(
-        wrapped(register),
-        () => answer(id, '{"ok":true,"value":' + JSONStringify(typeof target) + "}"),
+        wrapped((given) => {
+          value = given;
+        }),
+        () => {
+          if (order?.names) return activate(order, value, id);
+          if (order) return cleanUp(id, () => value(give(order.context)));
+          target = value;
+          answer(id, '{"ok":true,"value":' + JSONStringify(typeof value) + "}");
+        },
         (error) => fail(id, error),
       );
     });
+  }
+
+  /** Runs lifecycle code; nothing of what it registers is there before all of it is. What it gives is data, or awaited once. */
+  function activate({ names, context }, hook, id) {
+    const staged = new SafeMap();
+    const registered = createList();
+    let refused = typeof hook === "function" ? undefined : ["export"];
+    const mustBeOpen = (work) => {
+      if (!isOpen) throw new TypeError("The activation is over");
+      if (typeof work !== "function") throw new TypeError("The value is not a function");
+    };
+    const register = (surface, name, handler) => {
+      mustBeOpen(handler);
+      if (typeof surface !== "string" || typeof name !== "string") {
+        throw new TypeError("The name is not a string");
+      }
+      const key = surface + " " + name;
+      const place = names[key];
+      if (place === "elsewhere") return false;
+      if (place !== "here" || staged.has(key)) {
+        refused ??= [staged.has(key) ? "twice" : place ?? "undeclared", surface, name];
+        throw new TypeError("Cannot register " + key);
+      }
+      staged.set(key, handler);
+      registered[registered.length] = key;
+      return true;
+    };
+    const onDispose = (work) => {
+      mustBeOpen(work);
+      disposers[disposers.length] = work;
+    };
+    ObjectFreeze(context.capabilities);
+    isOpen = true;
+    const tell = (key, value) =>
+      answer(id, '{"ok":true,"value":{"' + key + '":' + JSONStringify(value) + "}}");
+    promiseThen(
+      newPromise((resolve, reject) => {
+        const value = refused ? null : hook(give(context, { register, onDispose }));
+        const then = typeof value === "object" ? value?.then : undefined;
+        if (typeof then !== "function") return resolve();
+        const over = (settle) => (error) => {
+          isOpen = false;
+          settle(error);
+        };
+        ReflectApply(then, value, [over(() => resolve()), over(reject)]);
+      }),
+      () => {
+        isOpen = false;
+        if (refused) return tell("refused", refused);
+        handlers = staged;
+        tell("registered", registered);
+      },
+      (error) => {
+        isOpen = false;
+        if (refused) tell("refused", refused);
+        else fail(id, error);
+      },
+    );
+  }
+
+  /** Does what is to be done at the end, last registered first, each whatever became of the others; answers with what failed. */
+  function cleanUp(id, last) {
+    isOpen = false;
+    if (last) disposers[disposers.length] = last;
+    const failures = createList();
+    const next = () => {
+      const place = disposers.length - 1;
+      if (place < 0) return answer(id, '{"ok":true,"value":' + JSONStringify(failures) + "}");
+      const work = disposers[place];
+      disposers.length = place;
+      promiseThen(newPromise((resolve) => resolve(work())), next, (error) => {
+        failures[failures.length] = describe(error);
+        next();
+      });
+    };
+    next();
+  }
+
+  /** Adds what every context has. */
+  function give(context, { register, onDispose } = internal) {
+    const { storage, call, host } = internal;
+    const given = { __proto__: null, storage, call, host, register, onDispose };
+    for (const name in given) {
+      const value = given[name];
+      if (value) {
+        ObjectDefineProperty(context, name, {
+          __proto__: null,
+          value: ObjectFreeze(value),
+          enumerable: true,
+        });
+      }
+    }
+    return ObjectFreeze(context);
   }
 
   function start(text, id) {
@@ -183,14 +293,9 @@
     calls.set(id, call);
     within(call, () => {
       const request = JSONParse(text);
-      const { context } = request;
-      const give = (name) =>
-        ObjectDefineProperty(context, name, { __proto__: null, value: internal[name], enumerable: true });
-      give("storage");
-      give("call");
-      give("host");
-      ObjectFreeze(context);
-      const handler = target;
+      if (request.isLast) return cleanUp(id);
+      const context = give(request.context);
+      const handler = request.entry === undefined ? target : handlers.get(request.entry);
       const run = newPromise((resolve) => {
         // A script without a default export has done its work while it was evaluated.
         resolve(
@@ -272,6 +377,9 @@
       internal.setHostOps(config.hostOps);
       if (config.dynamicCode) internal.give("eval", realEval, "dynamic_code");
       if (config.wasm) internal.allowWasm();
+    },
+    stage: (text) => {
+      stage = JSONParse(text);
     },
     load,
     call: start,

@@ -6,7 +6,8 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { CheckedAddress, CheckedValue } from "../checked.ts";
 import { NET_LIMITS, type NetLimits } from "../limits.ts";
-import { fetchFailed, type HttpAnswer, type HttpContent, type NetPowers } from "../powers.ts";
+import { fetchFailed, type HttpAnswer, type HttpContent, type NetPowers, PowerError } from "../powers.ts";
+import { Rate } from "../rate.ts";
 import { connectPinned, type Dial, dialDirectly } from "./connect.ts";
 import { ACCEPT_ENCODING, decodeBody } from "./decode.ts";
 import { BodyTooLarge, sendHop } from "./http_hop.ts";
@@ -33,12 +34,14 @@ export function pinnedNet(options: NetOptions = {}): NetPowers {
   const limits = { ...NET_LIMITS, ...options.limits };
   const sockets = new Slots(limits.socketsPerTenant);
   const lookups = new Slots(limits.lookupsPerTenant);
+  const lookupRate = new Rate(limits.dnsPerMinute / 60, limits.dnsPerMinute);
   return {
     limits,
     resolve: (request, { signal, lane }) =>
       failingPlainly(limits, signal, () => {
         const name = parseRequest(request).url.hostname.replace(/^\[(.*)\]$/, "$1");
         if (isIP(name) !== 0) return Promise.resolve([name]);
+        if (!lookupRate.take()) throw tooManyLookups(limits);
         return lookups.take(lane, signal, async () => {
           const addresses = await within(limits.dnsMs, signal, resolve(name));
           return [...new Set(addresses)].slice(0, limits.addressesMax);
@@ -129,8 +132,16 @@ async function failingPlainly<Value>(
     return await work();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw fetchFailed(reasonOf(error, limits));
+    throw error instanceof PowerError ? error : fetchFailed(reasonOf(error, limits));
   }
+}
+
+function tooManyLookups({ dnsPerMinute }: NetLimits): PowerError {
+  return new PowerError(
+    "LimitError",
+    "ERR_LIMIT_RATE",
+    `fetch failed: more than ${dnsPerMinute} names were looked up in a minute (dnsPerMinute)`,
+  );
 }
 
 function reasonOf(error: unknown, limits: NetLimits): string {

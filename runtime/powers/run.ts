@@ -4,7 +4,7 @@ import { constants as flags, mkdirSync, mkdtempSync, rmSync, writeFileSync } fro
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { childIdentity } from "../confine.ts";
+import { childIdentity } from "../confine_identity.ts";
 import { type ChildStdio, withoutStray } from "../descriptors.ts";
 import { COMMAND_LIMITS, type CommandLimits } from "../limits.ts";
 import {

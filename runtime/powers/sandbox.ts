@@ -7,7 +7,8 @@ import { execFile } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import process from "node:process";
 import { isWithin } from "../../permissions/mod.ts";
-import { childIdentity, findBubblewrap } from "../confine.ts";
+import { childIdentity } from "../confine_identity.ts";
+import { findBubblewrap } from "../confine_jail.ts";
 import type { CommandLimits } from "../limits.ts";
 
 /** How programs are confined on this machine. */

@@ -7,14 +7,16 @@ import { randomBytes } from "node:crypto";
 import { RUNTIME_LIMITS } from "../limits.ts";
 import {
   type CreateOrder,
-  FROM_GUEST,
   FROM_WORKER,
   type GoneReason,
   type LoadOrder,
   TARGET_HEAD,
   TO_GUEST,
 } from "../protocol.ts";
-import { joinParts } from "../wire.ts";
+import { bufferOf, EagerCompiling, type TargetCode } from "./compiling.ts";
+import { CpuMeter } from "./cpu.ts";
+import { type HostWriter, onGuestText, type Speaker } from "./guest_words.ts";
+import { Pace } from "./pace.ts";
 import { GuestTimers } from "./timers.ts";
 
 /** What the native addon exports. */
@@ -23,10 +25,12 @@ export interface Engine {
   readonly ivm: typeof ivm;
 }
 
-/** How a worker sends a frame. */
-export type SendFrame = (type: number, isolate: number, id: number, payload: Uint8Array | string) => void;
-
-type Entry = (tag: string, id: number, argument: string | ivm.Dereference<unknown>) => void;
+type Entry = (
+  tag: string,
+  id: number,
+  argument: string | ivm.Dereference<unknown>,
+  isInline: boolean,
+) => void;
 
 /** One slice of guest code that waits for its turn. */
 interface Slice {
@@ -37,18 +41,19 @@ interface Slice {
   readonly argument: () => string | ivm.Dereference<unknown>;
 }
 
-interface Isolate {
-  readonly id: number;
+interface Isolate extends Speaker {
   readonly engine: ivm.Isolate;
   readonly context: ivm.Context;
   readonly entry: ivm.Reference<Entry>;
   readonly sliceMs: number;
   readonly slices: Slice[];
-  /** Calls that have not been answered: without any, no code of the guest runs, since no deadline would end it. */
-  readonly calls: Set<number>;
-  readonly timers: GuestTimers;
-  /** Call of each op that has not been answered. */
-  readonly ops: Map<number, number>;
+  readonly cpu: CpuMeter;
+  /** What each call may use. */
+  cpuNsMax: bigint | null;
+  pace: Pace;
+  /** Whose code it runs, as the host numbers them; 0 while it is blank. */
+  owner: number;
+  isInline: boolean;
   isRunning: boolean;
   isGone: boolean;
   goneReason: GoneReason;
@@ -62,15 +67,21 @@ const RANDOM_BYTES_MAX = 65_536;
 /** All isolates of this process. */
 export class Isolates {
   readonly #ivm: typeof ivm;
-  readonly #send: SendFrame;
+  readonly #host: HostWriter;
   readonly #isolates = new Map<number, Isolate>();
+  /** From then on nothing that is made here may be kept as code. */
+  #hasRunGuests = false;
+  readonly #eager = new EagerCompiling();
+  /** Whether more than one plugin's code is in this worker. */
+  #isShared = false;
   #platform = "";
   #platformCache: ivm.ExternalCopy<ArrayBuffer> | undefined;
+  #cpuPoll: NodeJS.Timeout | undefined;
 
   /** Takes the loaded engine and the way back to the host. */
-  constructor(engine: Engine, send: SendFrame) {
+  constructor(engine: Engine, host: HostWriter) {
     this.#ivm = engine.ivm;
-    this.#send = send;
+    this.#host = host;
   }
 
   /** Takes the text of the guest platform; evaluated in every isolate before anything else. */
@@ -81,18 +92,48 @@ export class Isolates {
   /** Makes an isolate with the platform in it and says `created`, or `gone`. */
   create(id: number, order: CreateOrder): void {
     void this.#create(id, order).then(
-      () => this.#send(FROM_WORKER.created, id, 0, ""),
+      () => this.#host.send(FROM_WORKER.created, id, 0, ""),
       (error: unknown) => this.#gone(id, "failed", String(error)),
     );
   }
 
-  /** Compiles a target and lets the platform evaluate it; the platform answers `result` for `callId`. */
-  load(id: number, callId: number, order: LoadOrder, code: string): void {
+  /**
+   * Compiles a target and gives its code cache: all of its functions, none of them run. Gives nothing once a guest ran here,
+   * and nothing for what the engine refuses.
+   */
+  compile(id: number, orderId: number, order: LoadOrder, code: string): void {
     const isolate = this.#isolates.get(id);
     if (isolate === undefined) return;
+    const answer = (bytes: Uint8Array): void => {
+      const made = this.#hasRunGuests ? NOTHING : bytes;
+      if (!isolate.isGone) this.#host.send(FROM_WORKER.compiled, id, orderId, made);
+    };
+    if (this.#hasRunGuests) return answer(NOTHING);
+    isolate.busy += 1;
+    void this.#eager.run(() => compileScript(isolate, order, code, { produceCachedData: true })).then(
+      (script) => answer(new Uint8Array((script as ivm.CachedDataResult).cachedData?.copy() ?? NOTHING)),
+    ).catch((error: unknown) => {
+      // Whoever loads it next learns what the engine thinks of it.
+      if (isolate.engine.isDisposed) this.#afterFailure(isolate, 0, error);
+      else answer(NOTHING);
+    }).finally(() => this.#onWorkDone(isolate));
+  }
+
+  /** Compiles a target and lets the platform evaluate it; the platform answers `result` for `callId`. */
+  load(id: number, callId: number, order: LoadOrder, { code, cache }: TargetCode): void {
+    const isolate = this.#isolates.get(id);
+    if (isolate === undefined) return;
+    this.#hasRunGuests = true;
     isolate.calls.add(callId);
-    this.#enqueue(isolate, { tag: TO_GUEST.config, id: 0, call: callId, argument: () => order.config });
-    void this.#compile(isolate, order, code).then(
+    isolate.cpuNsMax = order.cpuMs === undefined ? null : BigInt(order.cpuMs) * 1_000_000n;
+    isolate.pace = new Pace(order.mayRunInline === true);
+    isolate.owner = order.owner ?? 0;
+    this.#countOwners();
+    for (const tag of [TO_GUEST.config, TO_GUEST.stage]) {
+      const text = order[tag];
+      if (text !== undefined) this.#enqueue(isolate, { tag, id: 0, call: callId, argument: () => text });
+    }
+    void this.#compile(isolate, order, code, cache).then(
       (wrapped) => {
         this.#enqueue(isolate, {
           tag: TO_GUEST.load,
@@ -152,9 +193,16 @@ export class Isolates {
     // Made by compiling in this very process before any plugin's code ran here; never leaves it.
     this.#platformCache ??= script.cachedData;
     const start = await script.run(context, { reference: true, timeout: RUNTIME_LIMITS.isolateStartMs });
-    const send = new this.#ivm.Callback((text: unknown) => this.#onGuestText(id, text), { ignored: true });
+    const onText = (text: unknown): boolean => {
+      const isolate = this.#isolates.get(id);
+      if (isolate !== undefined) onGuestText(isolate, text, this.#host);
+      return true;
+    };
+    const send = new this.#ivm.Callback(onText, { ignored: true });
+    // For slices on this very thread, which would otherwise be over before anything that they say is heard.
+    const sendNow = new this.#ivm.Callback(onText);
     const random = new this.#ivm.Callback((size: unknown) => randomText(size));
-    const entry = await start.apply(undefined, [send, random], {
+    const entry = await start.apply(undefined, [send, random, sendNow], {
       result: { reference: true },
       timeout: RUNTIME_LIMITS.isolateStartMs,
     }) as ivm.Reference<Entry>; // the platform is ours and gives its entry function
@@ -168,6 +216,11 @@ export class Isolates {
       calls: new Set(),
       timers: new GuestTimers((timer, call) => this.#onTimer(id, timer, call)),
       ops: new Map(),
+      cpu: new CpuMeter(),
+      cpuNsMax: null,
+      pace: new Pace(false),
+      owner: 0,
+      isInline: false,
       isRunning: false,
       isGone: false,
       goneReason: "disposed",
@@ -176,12 +229,21 @@ export class Isolates {
     });
   }
 
-  async #compile(isolate: Isolate, order: LoadOrder, code: string): Promise<ivm.Reference> {
+  async #compile(
+    isolate: Isolate,
+    order: LoadOrder,
+    code: string,
+    cache: Uint8Array | undefined,
+  ): Promise<ivm.Reference> {
     isolate.busy += 1;
     try {
-      // The code's last line may be a comment, so the wrapper closes on a line of its own.
-      const text = `${TARGET_HEAD}${code}\n})`;
-      const script = await isolate.engine.compileScript(text, { filename: order.filename });
+      const script = cache === undefined
+        ? await compileScript(isolate, order, code, {})
+        : await this.#eager.run(() =>
+          compileScript(isolate, order, code, {
+            cachedData: new this.#ivm.ExternalCopy(bufferOf(cache), { transferOut: true }),
+          })
+        );
       return await script.run(isolate.context, { reference: true, timeout: isolate.sliceMs });
     } finally {
       this.#onWorkDone(isolate);
@@ -190,30 +252,98 @@ export class Isolates {
 
   #enqueue(isolate: Isolate, slice: Slice): void {
     isolate.slices.push(slice);
-    if (!isolate.isRunning && isolate.calls.size > 0) void this.#run(isolate);
+    this.#run(isolate);
   }
 
   /**
    * Runs waiting slices one after the other, so that whatever a slice sends belongs to its call. When the last call is
    * answered, timers and answers of ops wait for the next one.
    */
-  async #run(isolate: Isolate): Promise<void> {
+  #run(isolate: Isolate): void {
+    if (isolate.isRunning || isolate.calls.size === 0) return;
     isolate.isRunning = true;
     isolate.busy += 1;
+    this.#goOn(isolate);
+  }
+
+  #goOn(isolate: Isolate): void {
     while (isolate.calls.size > 0 && isolate.slices.length > 0) {
       const slice = isolate.slices.shift()!;
-      isolate.currentCall = slice.call;
-      try {
-        await isolate.entry.apply(undefined, [slice.tag, slice.id, slice.argument()], {
-          timeout: isolate.sliceMs,
-        });
-      } catch (error) {
-        this.#afterFailure(isolate, slice.call, error);
-      }
+      isolate.isInline = isolate.pace.isInline && !this.#isShared;
+      if (!isolate.isInline) return void this.#runApart(isolate, slice);
+      this.#runInline(isolate, slice);
     }
     isolate.isRunning = false;
     this.#sayIfIdle(isolate);
     this.#onWorkDone(isolate);
+  }
+
+  #runInline(isolate: Isolate, slice: Slice): void {
+    isolate.currentCall = slice.call;
+    this.#beginSlice(isolate);
+    try {
+      isolate.entry.applySync(undefined, [slice.tag, slice.id, slice.argument(), true], {
+        timeout: isolate.sliceMs,
+      });
+    } catch (error) {
+      this.#afterFailure(isolate, slice.call, error);
+    }
+    this.#endSlice(isolate);
+  }
+
+  /** Runs one slice on a thread of the engine, and goes on with those that wait. */
+  async #runApart(isolate: Isolate, slice: Slice): Promise<void> {
+    isolate.currentCall = slice.call;
+    this.#beginSlice(isolate);
+    try {
+      await isolate.entry.apply(undefined, [slice.tag, slice.id, slice.argument(), false], {
+        timeout: isolate.sliceMs,
+      });
+    } catch (error) {
+      this.#afterFailure(isolate, slice.call, error);
+    }
+    this.#endSlice(isolate);
+    this.#goOn(isolate);
+  }
+
+  /** Another plugin's calls would wait for the thread that inline slices hold. */
+  #countOwners(): void {
+    const owners = new Set([...this.#isolates.values()].map(({ owner }) => owner));
+    owners.delete(0);
+    this.#isShared = owners.size > 1;
+  }
+
+  #beginSlice(isolate: Isolate): void {
+    if (isolate.engine.isDisposed) return;
+    isolate.cpu.begin(isolate.currentCall, isolate.engine.cpuTime);
+    // A slice that does not end is seen from here, since guest code runs on threads of its own.
+    this.#cpuPoll ??= setInterval(() => this.#pollCpu(), RUNTIME_LIMITS.cpuPollMs).unref();
+  }
+
+  #endSlice(isolate: Isolate): void {
+    if (isolate.isGone || isolate.engine.isDisposed) return;
+    this.#boundCpu(isolate);
+    isolate.pace.took(Number(isolate.cpu.end(isolate.engine.cpuTime)) / 1e6);
+    isolate.cpu.keep(isolate.calls);
+  }
+
+  #pollCpu(): void {
+    let isAnyRunning = false;
+    for (const isolate of this.#isolates.values()) {
+      if (!isolate.isRunning || isolate.engine.isDisposed) continue;
+      isAnyRunning = true;
+      this.#boundCpu(isolate);
+    }
+    if (isAnyRunning) return;
+    clearInterval(this.#cpuPoll);
+    this.#cpuPoll = undefined;
+  }
+
+  /** The host ends the call, and the isolate with it; a call that it has ended already is no news to it. */
+  #boundCpu(isolate: Isolate): void {
+    const { cpuNsMax, cpu, engine, id, currentCall } = isolate;
+    if (cpuNsMax === null || cpu.usedByCurrent(engine.cpuTime) <= cpuNsMax) return;
+    this.#host.send(FROM_WORKER.breach, id, currentCall, "cpu");
   }
 
   #onWorkDone(isolate: Isolate): void {
@@ -224,6 +354,7 @@ export class Isolates {
   /** Judges by the engine's state, never by a message: a guest can throw any text. */
   #afterFailure(isolate: Isolate, call: number, error: unknown): void {
     if (isolate.isGone) return;
+    isolate.pace.demote();
     if (isolate.engine.isDisposed) {
       isolate.goneReason = "memory";
       this.#forget(isolate);
@@ -232,7 +363,7 @@ export class Isolates {
     }
     // The platform's entry never throws: this is a rejection that nobody handled, a syntax the engine refused, or a
     // slice that ran into the engine's own time-out, which the host's deadline has answered or will answer.
-    this.#send(FROM_WORKER.fault, isolate.id, call, textOfError(error));
+    this.#host.send(FROM_WORKER.fault, isolate.id, call, textOfError(error));
   }
 
   /** Code that the engine refuses to compile never reaches the platform, which would have answered. */
@@ -241,13 +372,13 @@ export class Isolates {
     isolate.calls.delete(callId);
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     const facts = { name, message: message.slice(0, RUNTIME_LIMITS.errorTextBytesMax) };
-    this.#send(FROM_WORKER.result, isolate.id, callId, JSON.stringify({ ok: false, error: facts }));
+    this.#host.send(FROM_WORKER.result, isolate.id, callId, JSON.stringify({ ok: false, error: facts }));
     this.#sayIfIdle(isolate);
   }
 
   #sayIfIdle(isolate: Isolate): void {
     if (isolate.isGone || isolate.isRunning || isolate.calls.size > 0) return;
-    this.#send(FROM_WORKER.idle, isolate.id, 0, "");
+    this.#host.send(FROM_WORKER.idle, isolate.id, 0, "");
   }
 
   #forget(isolate: Isolate): void {
@@ -255,10 +386,11 @@ export class Isolates {
     isolate.slices.length = 0;
     isolate.timers.clearAll();
     this.#isolates.delete(isolate.id);
+    this.#countOwners();
   }
 
   #gone(id: number, reason: GoneReason, message: string): void {
-    this.#send(FROM_WORKER.gone, id, 0, JSON.stringify({ reason, message: message.slice(0, 1_000) }));
+    this.#host.send(FROM_WORKER.gone, id, 0, JSON.stringify({ reason, message: message.slice(0, 1_000) }));
   }
 
   #onTimer(id: number, timer: number, call: number): void {
@@ -267,44 +399,18 @@ export class Isolates {
       this.#enqueue(isolate, { tag: TO_GUEST.timer, id: timer, call, argument: () => "" });
     }
   }
-
-  #onGuestText(id: number, text: unknown): void {
-    const isolate = this.#isolates.get(id);
-    if (isolate === undefined || typeof text !== "string") return;
-    const rest = text.slice(1);
-    GUEST_WORDS[text[0]!]?.(isolate, rest, this.#send);
-  }
 }
 
-type GuestWord = (isolate: Isolate, rest: string, send: SendFrame) => void;
+const NOTHING = new Uint8Array(0);
 
-const GUEST_WORDS: Readonly<Record<string, GuestWord>> = {
-  [FROM_GUEST.result]: (isolate, rest, send) => {
-    const [call, text] = numbered(rest);
-    isolate.calls.delete(call);
-    send(FROM_WORKER.result, isolate.id, call, text);
-  },
-  [FROM_GUEST.op]: (isolate, rest, send) => {
-    const [op, text] = numbered(rest);
-    if (isolate.ops.has(op)) return;
-    isolate.ops.set(op, isolate.currentCall);
-    send(FROM_WORKER.op, isolate.id, op, joinParts({ call: isolate.currentCall }, text));
-  },
-  [FROM_GUEST.log]: (isolate, rest, send) => send(FROM_WORKER.log, isolate.id, isolate.currentCall, rest),
-  [FROM_GUEST.timer]: (isolate, rest) => {
-    const [timer, delay] = numbered(rest);
-    isolate.timers.set(timer, Number(delay), isolate.currentCall);
-  },
-  [FROM_GUEST.clear]: (isolate, rest) => isolate.timers.clear(Number(rest)),
-  [FROM_GUEST.breach]: (isolate, rest, send) =>
-    send(FROM_WORKER.breach, isolate.id, isolate.currentCall, rest),
-  [FROM_GUEST.fault]: (isolate, rest, send) => send(FROM_WORKER.fault, isolate.id, isolate.currentCall, rest),
-};
-
-/** Splits "12:rest". */
-function numbered(text: string): [number, string] {
-  const colon = text.indexOf(":");
-  return [Number(text.slice(0, colon)) >>> 0, text.slice(colon + 1)];
+function compileScript(
+  { engine }: Isolate,
+  { filename }: LoadOrder,
+  code: string,
+  options: ivm.CachedDataOptions,
+): Promise<ivm.Script> {
+  // The code's last line may be a comment, so the wrapper closes on a line of its own.
+  return engine.compileScript(`${TARGET_HEAD}${code}\n})`, { filename, ...options });
 }
 
 function randomText(size: unknown): string {

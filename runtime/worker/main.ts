@@ -1,17 +1,22 @@
 /** Entry of the worker process: one pipe, one engine, many isolates, no authority. */
-import { createRequire } from "node:module";
 import { Socket } from "node:net";
 import process from "node:process";
+import { setFlagsFromString } from "node:v8";
 import { FROM_WORKER } from "../protocol.ts";
-import { encodeFrame } from "../wire.ts";
+import { FrameWriter } from "../wire.ts";
 import { dropAuthority } from "./confine_self.ts";
 import { type Engine, Isolates } from "./isolate.ts";
 import { serve } from "./serve.ts";
 
 const SIGKILL = 9;
-const addonPath = process.argv[2];
+const [, , addonPath, guestStackKb] = process.argv;
 if (addonPath === undefined) throw new Error("the worker was started without the path of its engine");
-const engine = createRequire(import.meta.url)(addonPath) as Engine;
+// For the isolates to come, on this thread: what a guest calls at the end of its stack finds what this process has more.
+setFlagsFromString(`--stack-size=${Number(guestStackKb)}`);
+// As `require` does it, without the look at the files around it, which costs more than the rest.
+const addon: { exports: unknown } = { exports: {} };
+process.dlopen(addon, addonPath);
+const engine = addon.exports as Engine;
 const end = ownEnd();
 const left = dropAuthority();
 
@@ -20,13 +25,11 @@ const pipe = new Socket({ fd: 3, readable: true, writable: true });
 pipe.on("close", end);
 pipe.on("error", end);
 
-const isolates = new Isolates(engine, (type, isolate, id, payload) => {
-  pipe.write(encodeFrame(type, isolate, id, payload));
-});
-serve(pipe, isolates, {
+const host = new FrameWriter((bytes) => pipe.write(bytes));
+serve({ pipe, host, isolates: new Isolates(engine, host) }, {
   onBoot: () => {
     const facts = { node: process.version, addon: left.addon, fsRead: left.fsRead };
-    pipe.write(encodeFrame(FROM_WORKER.ready, 0, 0, JSON.stringify(facts)));
+    host.send(FROM_WORKER.ready, 0, 0, JSON.stringify(facts));
   },
   onNonsense: end,
 });

@@ -113,6 +113,10 @@ describe("what an op needs", () => {
     expect(await answer(deep(opDepthMax))).toMatchObject(tooDeep);
     expect(await answer(deep(3_000_000))).toMatchObject(tooDeep);
     expect(await answer(deep(opDepthMax - 1))).not.toMatchObject(tooDeep);
+    const many = (count: number) => `["move",[${"1,".repeat(count - 3)}1]]`;
+    const { opNodesMax } = RUNTIME_LIMITS;
+    expect(await answer(many(opNodesMax + 10))).toMatchObject({ error: { code: "ERR_LIMIT_SIZE" } });
+    expect(await answer(many(opNodesMax - 10))).toMatchObject({ error: { code: "ERR_OP_INVALID" } });
     expect(await answer(long(opBytesMax + 1))).toMatchObject({ error: { code: "ERR_LIMIT_SIZE" } });
     expect(steps).toEqual([]);
     expect(await answer(long(opBytesMax))).toMatchObject({ ok: true });

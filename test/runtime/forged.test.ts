@@ -1,6 +1,6 @@
 /**
- * What a worker that was taken over can say to its host. An engine of our own stands in for the real one: a script that
- * runs in the worker process, under weak confinement, and writes what it likes to the pipe.
+ * What a worker that was taken over can say to its host. A script of our own stands in its place, under weak confinement,
+ * and writes what it likes to the pipe.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +12,15 @@ import {
   ENDOWMENTS,
   GUEST_LIMITS,
   GuestIsolate,
-  joinParts,
   memoryAudit,
   planConfinement,
   type Powers,
   RUNTIME_LIMITS,
+  startConfined,
   type WorkerEnd,
   WorkerProcess,
 } from "../../runtime/mod.ts";
+import { orderIsolate } from "../../runtime/order_isolate.ts";
 import { FROM_WORKER, TO_WORKER } from "../../runtime/protocol.ts";
 import { temporaryFolder } from "./harness.ts";
 
@@ -29,18 +30,30 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((worker) => worker.close()));
 });
 
-/** A worker whose engine does this when an isolate is to be made. */
+/** A process in a worker's place that says it is ready, and does this when an isolate is to be made. */
 async function takenOver(onCreate: string, onLoad = ""): Promise<WorkerProcess> {
   using folder = temporaryFolder();
-  const engine = join(folder.path, "engine.cjs");
+  const entry = join(folder.path, "worker.cjs");
+  const ready = encodeFrame(FROM_WORKER.ready, 0, 0, '{"node":"","addon":false,"fsRead":false}');
   writeFileSync(
-    engine,
+    entry,
     `const { writeSync } = require("node:fs");
      const say = (hex) => writeSync(3, Buffer.from(hex, "hex"));
      ${onLoad};
-     exports.ivm = { Isolate: class { constructor() { ${onCreate} } createContext() { return new Promise(() => {}); } } };`,
+     let bytes = Buffer.alloc(0);
+     new (require("node:net").Socket)({ fd: 3, readable: true, writable: true }).on("data", (chunk) => {
+       bytes = Buffer.concat([bytes, chunk]);
+       while (bytes.length >= 4 && bytes.length >= bytes.readUInt32LE(0) + 4) {
+         const type = bytes[4];
+         bytes = bytes.subarray(bytes.readUInt32LE(0) + 4);
+         if (type === ${TO_WORKER.boot}) { ${say(ready)} }
+         if (type === ${TO_WORKER.create}) { ${onCreate} }
+         if (type === ${TO_WORKER.ping}) { ${say(encodeFrame(FROM_WORKER.pong, 0, 0, ""))} }
+       }
+     });`,
   );
-  const worker = await WorkerProcess.start({ plan, platform: "", engine });
+  const launched = startConfined({ plan, entry, readable: [] });
+  const worker = await WorkerProcess.start({ plan, platform: "", engine: "", launched });
   started.push(worker);
   return worker;
 }
@@ -51,7 +64,11 @@ function endOf(worker: WorkerProcess): Promise<WorkerEnd> {
     const ignore = (): void => {};
     worker.retain();
     worker.createIsolate({ memoryMb: 8, sliceMs: 1_000 }, {
+      owner: null,
       callsInFlight: () => 0,
+      isRunning: () => false,
+      onBlocked: ignore,
+      onCompiled: ignore,
       onCreated: ignore,
       onResult: ignore,
       onOp: ignore,
@@ -70,15 +87,15 @@ const oversize = Buffer.alloc(13);
 oversize.writeUInt32LE(RUNTIME_LIMITS.frameBytesMax, 0);
 
 const FORGED: Readonly<Record<string, Buffer>> = {
-  "a word of an isolate that never was": encodeFrame(FROM_WORKER.op, 7, 1, joinParts({ call: 1 }, "[]")),
+  "a word of an isolate that never was": encodeFrame(FROM_WORKER.op, 7, 1, "[]", 1),
   "a word of no isolate": encodeFrame(FROM_WORKER.result, 0, 1, '{"ok":true,"value":1}'),
   "a type that does not exist": encodeFrame(99, 1, 1, ""),
   "a type that only a host sends": encodeFrame(TO_WORKER.reply, 1, 1, ""),
   "a second readiness": encodeFrame(FROM_WORKER.ready, 1, 0, "{}"),
   "a frame longer than frames are": oversize,
   "a frame shorter than its header": Buffer.alloc(13),
-  "an op without a header": encodeFrame(FROM_WORKER.op, 1, 1, "[]"),
-  "an op whose header is nothing": encodeFrame(FROM_WORKER.op, 1, 1, joinParts(null, "[]")),
+  "an op without its call": encodeFrame(FROM_WORKER.op, 1, 1, "[]"),
+  "an op with nothing at all": encodeFrame(FROM_WORKER.op, 1, 1, ""),
   "an end without a reason": encodeFrame(FROM_WORKER.gone, 1, 0, "nonsense"),
 };
 
@@ -130,35 +147,90 @@ describe("a worker that says what no worker of ours says is killed", () => {
   });
 });
 
-describe("what it says in the name of a call", () => {
-  async function guestIn(onCreate: string): Promise<{ guest: GuestIsolate; events: readonly unknown[] }> {
-    const audit = memoryAudit();
-    const worker = await takenOver(onCreate);
-    const broker = new Broker({
-      ops: ENDOWMENTS.flatMap(({ ops }) => ops),
-      audit,
-      powers: {} as Powers, // every op is refused before it acts
-      sealed: () => [],
+describe("what was not assigned to it", () => {
+  const created = (isolate: number): string => say(encodeFrame(FROM_WORKER.created, isolate, 0, ""));
+  const WORDS: Readonly<Record<string, Buffer>> = {
+    "an op": encodeFrame(FROM_WORKER.op, 1, 1, '["stat",["/etc/passwd"]]', 1),
+    "a result": encodeFrame(FROM_WORKER.result, 1, 1, '{"ok":true,"value":1}'),
+    "a line": encodeFrame(FROM_WORKER.log, 1, 1, "lhello"),
+    "a bound that was reached": encodeFrame(FROM_WORKER.breach, 1, 1, "ops"),
+    "an error": encodeFrame(FROM_WORKER.fault, 1, 1, "x"),
+  };
+  for (const [what, word] of Object.entries(WORDS)) {
+    test(`[T15] ${what} of an isolate that is nobody's yet ends the worker`, async () => {
+      const worker = await takenOver(`${created(1)}; setTimeout(() => { ${say(word)} }, 100);`);
+      worker.retain();
+      expect(await orderIsolate(worker, 8)).toBe(1);
+      expect(await worker.ended).toMatchObject({ killedFor: "breach" });
     });
-    const principal = {
-      tenant: "t",
-      plugin: "p",
-      title: 'Plugin "p"',
-      fingerprint: null,
-      confinement: "weak",
-      grant: grantOf(),
-      context: { cwd: "/" },
-      bundle: null,
-      denialPrefix: "d-",
-    };
-    return {
-      guest: await GuestIsolate.create({ worker, broker, principal, limits: GUEST_LIMITS }),
-      events: audit.events,
-    };
   }
+
+  test("[T15] a word of another worker's isolate ends this one, and that is written down for all who lived in it", async () => {
+    const forged = encodeFrame(FROM_WORKER.op, 9, 1, '["stat",["/etc/passwd"]]', 1);
+    const worker = await takenOver(
+      `globalThis.made = (globalThis.made ?? 0) + 1;
+       if (globalThis.made === 1) { ${created(1)} }
+       else { ${created(2)}; setTimeout(() => { ${say(forged)} }, 300); }`,
+    );
+    const [one, two] = [await guestOf(worker, "one"), await guestOf(worker, "two")];
+    const run = { id: "c", deadline: performance.now() + 5_000, wallMs: 5_000, denials: [] };
+    await expect(one.guest.call("{}", run)).rejects.toMatchObject({
+      code: "ERR_WORKER_LOST",
+      retryable: true,
+    });
+    const crash = { type: "crash", details: { killedFor: "breach", suspects: 2 } };
+    expect(one.events).toMatchObject([{ ...crash, plugin: "one", call: "c" }]);
+    expect(two.events).toMatchObject([{ ...crash, plugin: "two", call: null }]);
+    expect(two.guest.isAlive).toBe(false);
+    expect((await worker.ended).suspects.map(({ plugin }) => plugin)).toEqual(["one", "two"]);
+  });
+
+  test("[T39] one that does not take its answers is not listened to, and ends by its silence; one that does is not", async () => {
+    const pong = say(encodeFrame(FROM_WORKER.pong, 0, 0, ""));
+    const deaf =
+      `process._getActiveHandles().find((handle) => handle.fd === 3 || (handle.readable && handle.writable)).pause();
+      setInterval(() => { ${pong} }, 100);`;
+    const [worker, listening] = [await takenOver(deaf), await takenOver(deaf)];
+    const [end] = [endOf(worker), endOf(listening)];
+    listening.retain();
+    const chunk = new Uint8Array(12 * 1_048_576);
+    for (let i = 0; i < 4; i++) worker.send(TO_WORKER.call, 1, 1, chunk);
+    expect(await end).toMatchObject({ killedFor: "silence" });
+    expect(listening.isUsable).toBe(true);
+  });
+});
+
+async function guestOf(
+  worker: WorkerProcess,
+  plugin: string,
+): Promise<{ readonly guest: GuestIsolate; readonly events: readonly unknown[] }> {
+  const audit = memoryAudit();
+  const broker = new Broker({
+    ops: ENDOWMENTS.flatMap(({ ops }) => ops),
+    audit,
+    powers: {} as Powers, // every op is refused before it acts
+    sealed: () => [],
+  });
+  const principal = {
+    tenant: "t",
+    plugin,
+    title: `Plugin "${plugin}"`,
+    fingerprint: null,
+    confinement: "weak",
+    grant: grantOf(),
+    context: { cwd: "/" },
+    bundle: null,
+    denialPrefix: "d-",
+  };
+  const guest = await GuestIsolate.create({ worker, broker, principal, limits: GUEST_LIMITS });
+  return { guest, events: audit.events };
+}
+
+describe("what it says in the name of a call", () => {
+  const guestIn = async (onCreate: string) => await guestOf(await takenOver(onCreate), "p");
   const created = say(encodeFrame(FROM_WORKER.created, 1, 0, ""));
   const later = (statement: string): string => `${created}; setTimeout(() => { ${statement} }, 300);`;
-  const op = encodeFrame(FROM_WORKER.op, 1, 1, joinParts({ call: 1 }, '["stat",["/etc/passwd"]]'));
+  const op = encodeFrame(FROM_WORKER.op, 1, 1, '["stat",["/etc/passwd"]]', 1);
   const run = () => ({ id: "c", deadline: performance.now() + 5_000, wallMs: 5_000, denials: [] });
 
   test("[T15] an op of a call that is under way is decided under its grant; of any other, not at all", async () => {
@@ -179,7 +251,7 @@ describe("what it says in the name of a call", () => {
       later(say(Buffer.concat([FORGED["a type that does not exist"]!, op]))),
     );
     await expect(guest.call("{}", run())).rejects.toMatchObject({ code: "ERR_WORKER_LOST" });
-    expect(events).toEqual([]);
+    expect(events).toMatchObject([{ type: "crash" }]);
   });
 
   test("[T39] more ops than a call may ask for end it, whatever the platform counted", async () => {

@@ -22,12 +22,14 @@ import {
   type GuestConfig,
   guestConfig,
   GuestIsolate,
+  type GuestLimits,
   type GuestLine,
   memoryAudit,
   newDenialPrefix,
   type OpDefinition,
   type OwnSpace,
   planConfinement,
+  type PoolOptions,
   type Powers,
   type Principal,
   type RunOptions,
@@ -44,6 +46,8 @@ export interface BenchOptions {
   readonly powers?: Powers;
   readonly sealed?: () => readonly string[];
   readonly asks?: Asks;
+  /** How the pool differs from the product's. */
+  readonly pool?: Omit<PoolOptions, "plan">;
   /** Makes isolates in this worker instead of the pool's. */
   readonly worker?: WorkerProcess;
 }
@@ -53,6 +57,12 @@ export interface GuestOptions {
   readonly permissions?: PermissionRequest;
   readonly cwd?: string;
   readonly cordon?: string;
+  /** Leaves the cordon to the pool. */
+  readonly isCordoned?: boolean;
+  readonly tenant?: string;
+  readonly plugin?: string;
+  readonly fingerprint?: string;
+  readonly limits?: Partial<GuestLimits>;
   readonly memoryMb?: number;
   readonly config?: Partial<
     Pick<GuestConfig, "env" | "envAllow" | "envDeny" | "sys" | "dynamicCode" | "wasm" | "isScript">
@@ -93,7 +103,7 @@ export class Bench {
     const audit = memoryAudit();
     this.events = audit.events;
     this.#worker = options.worker;
-    this.pool = new WorkerPool(options.plan ?? planConfinement("best"));
+    this.pool = new WorkerPool({ plan: options.plan ?? planConfinement("best"), ...options.pool });
     this.broker = new Broker({
       ops: [...ENDOWMENTS.flatMap(({ ops }) => ops), ...(options.ops ?? [])],
       audit: options.audit ?? audit,
@@ -108,10 +118,10 @@ export class Bench {
     const { cwd = "/nonexistent", permissions = {}, bundle = null, data } = options;
     const context = { cwd, ...(data === undefined ? {} : { data }) };
     const principal: Principal = {
-      tenant: "t",
-      plugin: "p",
+      tenant: options.tenant ?? "t",
+      plugin: options.plugin ?? "p",
       title: 'Plugin "p"',
-      fingerprint: null,
+      fingerprint: options.fingerprint ?? null,
       confinement: "test",
       grant: grantOf(layerOf(options.source ?? "manifest", permissions, context)),
       context,
@@ -120,10 +130,19 @@ export class Bench {
       ...(options.environment === undefined ? {} : { environment: options.environment }),
       denialPrefix: newDenialPrefix(),
     };
-    const limits = { ...GUEST_LIMITS, memoryMb: options.memoryMb ?? GUEST_LIMITS.memoryMb };
+    const limits = {
+      ...GUEST_LIMITS,
+      memoryMb: options.memoryMb ?? GUEST_LIMITS.memoryMb,
+      ...options.limits,
+    };
     const { broker } = this;
     const isolate = this.#worker === undefined
-      ? await this.pool.isolate(options.cordon ?? "t/p", broker, principal, limits)
+      ? await this.pool.isolate({
+        broker,
+        principal,
+        limits,
+        ...(options.isCordoned === true ? {} : { cordon: options.cordon ?? "t/p" }),
+      })
       : await GuestIsolate.create({ worker: this.#worker, broker, principal, limits });
     const guest = new Guest(isolate, () => `call-${++this.#calls}`);
     const isScript = options.config?.isScript === true;

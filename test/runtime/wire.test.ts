@@ -1,7 +1,16 @@
 /** The frames between processes, under whatever a process that was taken over may send. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeFrame, type Frame, FrameDecoder, joinParts, splitParts, textOf } from "../../runtime/mod.ts";
+import {
+  encodeFrame,
+  type Frame,
+  FrameDecoder,
+  FrameWriter,
+  joinParts,
+  splitParts,
+  textOf,
+} from "../../runtime/mod.ts";
+import { callOf, textBehindCall } from "../../runtime/wire.ts";
 
 const BYTES_MAX = 4_096;
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -54,6 +63,26 @@ describe("frames", () => {
     );
   });
 
+  test("name a call in front of their payload, and one that is too short for it is a RangeError", () => {
+    const [frame] = new FrameDecoder(BYTES_MAX).push(encodeFrame(1, 2, 3, "t\u20acxt", 0xffff_fffe));
+    expect([callOf(frame!), textBehindCall(frame!)]).toEqual([0xffff_fffe, "t\u20acxt"]);
+    const [short] = new FrameDecoder(BYTES_MAX).push(encodeFrame(1, 2, 3, "abc"));
+    expect(() => callOf(short!)).toThrow(RangeError);
+  });
+
+  test("[T39] that never end hold the memory that they declare and no more, however small their pieces", () => {
+    const frame = encodeFrame(1, 0, 0, new Uint8Array(2_097_152));
+    const decoder = new FrameDecoder(frame.byteLength);
+    const before = process.memoryUsage();
+    let early = 0;
+    for (let at = 0; at < 500_000; at++) early += decoder.push(frame.subarray(at, at + 1)).length;
+    const { heapUsed, external } = process.memoryUsage();
+    expect(early).toBe(0);
+    expect(heapUsed + external - before.heapUsed - before.external).toBeLessThan(64 * 1_048_576);
+    const [whole] = decoder.push(frame.subarray(500_000));
+    expect(whole?.payload.byteLength).toBe(2_097_152);
+  });
+
   test("[T39] are refused by their declared length, before anything of them is kept", () => {
     fc.assert(
       fc.property(u32, fc.uint8Array({ minLength: 9, maxLength: 9 }), (length, rest) => {
@@ -90,6 +119,58 @@ describe("frames", () => {
         }
       }),
       { numRuns: 500 },
+    );
+  });
+});
+
+describe("a writer", () => {
+  /** A writer with what it wrote, piece by piece, as frames. */
+  function writing(): { readonly writer: FrameWriter; readonly pieces: unknown[][] } {
+    const pieces: unknown[][] = [];
+    const decoder = new FrameDecoder(1_048_576);
+    return { writer: new FrameWriter((bytes) => pieces.push(decoder.push(bytes).map(plain))), pieces };
+  }
+
+  test("sends in one piece what the promises of one turn say, in its order", async () => {
+    const { writer, pieces } = writing();
+    const say = async (type: number): Promise<void> => {
+      for (let i = 0; i < type; i++) await null;
+      writer.send(type, 1, type, Uint8Array.of(type), 7);
+    };
+    setImmediate(() => [3, 1, 2].forEach((type) => void say(type)));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(pieces).toEqual([[1, 2, 3].map((type) => [type, 1, type, `070000000${type}`])]);
+  });
+
+  test("does not wait for the last of many, and sends at once when it is told to", () => {
+    const { writer, pieces } = writing();
+    for (let id = 0; id < 40; id++) writer.send(1, 1, id, "x");
+    expect(pieces.flat().length).toBe(32);
+    writer.flush();
+    expect(pieces.flat().length).toBe(40);
+    writer.flush();
+    expect(pieces.length).toBe(3);
+  });
+
+  test("keeps the order and the bytes of small and large frames alike", () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.tuple(
+            fc.integer({ min: 0, max: 60_000 }),
+            fc.constantFrom("x", "\u00e9", "\u20ac", "\ud83d\ude00"),
+          ),
+        ),
+        (sizes) => {
+          const { writer, pieces } = writing();
+          const texts = sizes.map(([size, unit]) => unit.repeat(size / 4));
+          texts.forEach((text, id) => writer.send(1, 0, id, text));
+          writer.flush();
+          const got = (pieces.flat() as unknown[][]).map(([, , id, hex]) => [id, hex]);
+          expect(got).toEqual(texts.map((text, id) => [id, Buffer.from(text).toString("hex")]));
+        },
+      ),
+      { numRuns: 60 },
     );
   });
 });

@@ -276,3 +276,20 @@ test("what the guest gives up, and the end of its call, end the connection", asy
   }
   expect(await abort(99)).toEqual({ ok: true, value: null });
 });
+
+test("[T39] names are looked up so often and no more; addresses need no look-up", async () => {
+  await using server = await serve((_seen, response) => void response.end("ok"));
+  const { net } = network({
+    names: { "a.example": [PUBLIC] },
+    route: () => server.port,
+    limits: { dnsPerMinute: 2 },
+  });
+  const { fetch } = plugin({ net: ["a.example:80", `${PUBLIC}:80`] }, { net });
+  for (let i = 0; i < 2; i++) expect((await fetch("http://a.example/")).body).toBe("ok");
+  expect((await fetch("http://a.example/")).error).toMatchObject({
+    name: "LimitError",
+    code: "ERR_LIMIT_RATE",
+    message: expect.stringContaining("dnsPerMinute"),
+  });
+  expect((await fetch(`http://${PUBLIC}/`)).body).toBe("ok");
+});
