@@ -1,4 +1,7 @@
-/** Builds the published package: JavaScript and types, and one file each for the worker, the bundler and the guest platform. */
+/**
+ * Builds the published package: JavaScript and types, one file each for the worker, the bundler and the guest platform, and
+ * the command line in few files.
+ */
 import { build, transform } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
@@ -6,12 +9,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { composePlatform } from "../runtime/mod.ts";
 import { wrapLibrary } from "../src/validator/mod.ts";
+import { buildCli } from "./build_cli.ts";
+import { buildWorker, CHILD } from "./build_children.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
-/** A confined child may read no other file of ours, so its entry is one file. */
-const CHILDREN = ["runtime/worker/main", "src/bundler/child"];
-
 rmSync(DIST, { recursive: true, force: true });
 execFileSync(process.execPath, [
   join(ROOT, "node_modules/typescript/bin/tsc"),
@@ -20,20 +22,9 @@ execFileSync(process.execPath, [
 ], {
   stdio: "inherit",
 });
-for (const child of CHILDREN) {
-  await build({
-    entryPoints: [join(ROOT, `${child}.ts`)],
-    outfile: join(DIST, `${child}.js`),
-    allowOverwrite: true,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node24",
-    external: ["isolated-vm", "esbuild-wasm"],
-    legalComments: "none",
-    logLevel: "warning",
-  });
-}
+await buildWorker(ROOT, DIST);
+await build({ ...CHILD, entryPoints: [join(ROOT, "src/bundler/child.ts")], outdir: DIST, outbase: ROOT });
+await buildCli(ROOT, join(DIST, "cli"));
 // A lone function expression would be dropped as unused, so it is minified as the value of a name.
 const NAME = "platform=";
 const { code } = await transform(NAME + composePlatform(), {

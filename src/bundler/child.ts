@@ -13,6 +13,7 @@ import {
   type BuildMessage,
   type BuildOrder,
   type BuildReport,
+  ENGINE_OPTIONS,
   FROM_BUNDLER,
   type LoadAnswer,
   type LoadQuestion,
@@ -93,26 +94,11 @@ function report(
 }
 
 const OPTIONS: BuildOptions = {
+  ...ENGINE_OPTIONS,
   entryPoints: ["entry"],
-  bundle: true,
   write: false,
-  format: "esm", // top-level await; the worker wraps the text in an async function
-  platform: "neutral",
-  target: "es2024",
-  charset: "utf8",
-  outdir: "/out",
   absWorkingDir: "/",
-  tsconfigRaw: "{}",
-  treeShaking: true,
-  legalComments: "none",
   logLevel: "silent",
-  logLimit: 100,
-  sourcemap: "external",
-  sourcesContent: false,
-  // `import()` of what was not bundled becomes a promise that rejects with a plain Error, as `require()` throws one.
-  supported: { "dynamic-import": false, "import-meta": false },
-  define: { "import.meta": META.name, "process.env.NODE_ENV": '"production"', global: "globalThis" },
-  banner: { js: `const ${META.name} = { url: "plugin:" };` },
 };
 
 function fromHost(order: BuildOrder): Plugin {

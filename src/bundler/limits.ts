@@ -56,6 +56,8 @@ export interface BundlerPoolLimits {
   readonly bundlerStartMs: number;
   /** A process without work is ended after this. */
   readonly bundlerIdleMs: number;
+  /** After a build, a spare process is started when no other build has begun for this long. */
+  readonly bundlerSpareDelayMs: number;
   /** Time that answers to one process may take before the host turns to its other work. */
   readonly bundlerTurnMs: number;
   /** Between two looks at the resident memory of a process that builds. */
@@ -95,6 +97,7 @@ export const BUNDLER_POOL_LIMITS: BundlerPoolLimits = Object.freeze({
   bundlerWaitingMax: 1_000,
   bundlerStartMs: 15_000,
   bundlerIdleMs: 30_000,
+  bundlerSpareDelayMs: 100,
   bundlerTurnMs: 5,
   bundlerPollMs: 20,
 });

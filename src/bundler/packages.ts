@@ -1,7 +1,7 @@
 /** What the package.json files of a plugin say about its modules: their type, and whether loading them has effects. */
 import { posix } from "node:path";
-import type { PluginSource } from "../source.ts";
 import { matchesGlob } from "./glob.ts";
+import type { BuildSource } from "./observed.ts";
 
 /** The package that a module belongs to. */
 export interface PackageScope {
@@ -16,12 +16,12 @@ export type ReadPackage = (path: string) => Readonly<Record<string, unknown>> | 
 
 /** Finds the package of each directory, once. */
 export class PackageScopes {
-  readonly #source: PluginSource;
+  readonly #source: BuildSource;
   readonly #read: ReadPackage;
   readonly #known = new Map<string, PackageScope>();
 
   /** `read` gives the content of a package.json, or null when there is none. */
-  constructor(source: PluginSource, read: ReadPackage) {
+  constructor(source: BuildSource, read: ReadPackage) {
     this.#source = source;
     this.#read = read;
   }

@@ -97,3 +97,23 @@ export interface BuildReport {
   /** The engine is broken and the process ends. */
   readonly isBroken: boolean;
 }
+
+/** What every engine is told, in the words of its JavaScript interface. */
+export const ENGINE_OPTIONS = Object.freeze({
+  bundle: true,
+  format: "esm", // top-level await; the worker wraps the text in an async function
+  platform: "neutral",
+  target: "es2024",
+  charset: "utf8",
+  outdir: "/out",
+  tsconfigRaw: "{}",
+  treeShaking: true,
+  legalComments: "none",
+  logLimit: 100,
+  sourcemap: "external",
+  sourcesContent: false,
+  // `import()` of what was not bundled becomes a promise that rejects with a plain Error, as `require()` throws one.
+  supported: { "dynamic-import": false, "import-meta": false },
+  define: { "import.meta": META.name, "process.env.NODE_ENV": '"production"', global: "globalThis" },
+  banner: { js: `const ${META.name} = { url: "plugin:" };` },
+});

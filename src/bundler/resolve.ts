@@ -4,15 +4,14 @@
  */
 import { posix } from "node:path";
 import enhancedResolve from "enhanced-resolve";
-import { type PluginSource, relativeOf } from "../source.ts";
+import { relativeOf } from "../source.ts";
 import { SourceError, type SourceReason } from "../source_file.ts";
 import type { BundleLimits } from "./limits.ts";
 import { type ImportAttributes, isCode, type Loader, loaderOf } from "./loaders.ts";
+import type { BuildSource } from "./observed.ts";
 import { hasSideEffects, isModuleByPackage, PackageScopes } from "./packages.ts";
 import { absenceOf, isBuiltIn, refusalOf } from "./specifier.ts";
-
-/** How a file is asked for, in the words of the bundler. */
-export type ImportKind = "import-statement" | "dynamic-import" | "require-call" | "require-resolve";
+import type { ImportKind } from "./types.ts";
 
 /** One import, as the bundler met it. */
 export interface ImportAsk {
@@ -53,7 +52,7 @@ const CONDITIONS = ["module", "default", "worker", "browser"];
 
 /** Resolves the imports of one build, and remembers the package.json files that it consulted. */
 export class PluginResolver {
-  readonly #source: PluginSource;
+  readonly #source: BuildSource;
   readonly #limits: BundleLimits;
   readonly #scopes: PackageScopes;
   readonly #byImport: enhancedResolve.Resolver;
@@ -63,7 +62,7 @@ export class PluginResolver {
   #obstacle: SourceError | null = null;
 
   /** A resolver of its own for each build: what it consulted belongs to that build's pins. */
-  constructor(source: PluginSource, limits: BundleLimits) {
+  constructor(source: BuildSource, limits: BundleLimits) {
     this.#source = source;
     this.#limits = limits;
     this.#scopes = new PackageScopes(source, (path) => this.#package(path));

@@ -4,33 +4,15 @@
  */
 import { posix } from "node:path";
 import { BundleError } from "../../permissions/mod.ts";
-import { type PluginSource, relativeOf } from "../source.ts";
+import { relativeOf } from "../source.ts";
 import { SourceError } from "../source_file.ts";
 import type { BundleLimits } from "./limits.ts";
 import { type ImportAttributes, isCode, loaderOf } from "./loaders.ts";
+import type { BuildSource } from "./observed.ts";
 import { prepare, UnfitFile } from "./prepare.ts";
 import type { LoadAnswer, LoadQuestion, ResolveAnswer, ResolveQuestion } from "./protocol.ts";
-import { type ImportErrorCode, type ImportKind, PluginResolver, type Resolved } from "./resolve.ts";
-
-/** What is bundled: a file of the plugin, and the export that is registered. */
-export interface BundleTarget {
-  /** Path relative to the plugin. */
-  readonly path: string;
-  /** Name of the export; null for a script, whose default export is optional. */
-  readonly export: string | null;
-}
-
-/** One edge of the import graph. */
-export interface ImportEdge {
-  /** Importing file, relative to the plugin. */
-  readonly importer: string;
-  /** What stands in quotes. */
-  readonly specifier: string;
-  /** How it is imported. */
-  readonly kind: ImportKind;
-  /** Imported file, relative to the plugin; null when nothing is there and the code allows for that. */
-  readonly path: string | null;
-}
+import { type ImportErrorCode, PluginResolver, type Resolved } from "./resolve.ts";
+import type { BundleTarget, ImportEdge, ImportKind } from "./types.ts";
 
 /** An import that could not be followed. */
 export interface ImportIssue {
@@ -57,7 +39,7 @@ const KINDS: ReadonlySet<string> = new Set<ImportKind>([
 export class BuildSession {
   /** Text of the entry module. */
   readonly entry: string;
-  readonly #source: PluginSource;
+  readonly #source: BuildSource;
   readonly #limits: BundleLimits;
   readonly #resolver: PluginResolver;
   readonly #target: string;
@@ -70,7 +52,7 @@ export class BuildSession {
   #bytes = 0;
 
   /** Begins a build; nothing is read yet. */
-  constructor(source: PluginSource, target: BundleTarget, limits: BundleLimits) {
+  constructor(source: BuildSource, target: BundleTarget, limits: BundleLimits) {
     this.#source = source;
     this.#limits = limits;
     this.#resolver = new PluginResolver(source, limits);

@@ -123,14 +123,15 @@ describe("[T05] hostile input ends with a BundleError within its bound, and the 
   });
 
   test("resident memory is watched while a build runs", async () => {
-    const by = bundler({ limits: { bundleMemoryMb: 96 } }); // less than the engine needs for anything
+    const by = bundler({ limits: { bundleMemoryMb: 96 } });
     const many = Array.from(
-      { length: 2_000 },
+      { length: 60_000 },
       (_, i) => `export const v${i} = () => ({ a: [${i}, "${i}"] });`,
     );
-    const error = await failure(
-      bundle(by, plugin({ "main.ts": `${many.join("\n")} export const run = 1;` })),
-    );
+    const files = Object.fromEntries([0, 1, 2, 3].map((i) => [`m${i}.ts`, many.join("\n")]));
+    const main = `import * as all from "./all.ts"; export const run = () => all;`;
+    const all = Object.keys(files).map((path, i) => `export * as m${i} from "./${path}";`).join("\n");
+    const error = await failure(bundle(by, plugin({ ...files, "all.ts": all, "main.ts": main })));
     expect(error.details).toMatchObject({ limit: "bundleMemoryMb", max: 96 });
     await expectAlive(shared);
   });
@@ -335,11 +336,13 @@ describe("processes", () => {
   test("builds of one tenant run one at a time, those of two tenants side by side", async () => {
     const by = bundler();
     const most = { one: 0, two: 0 };
+    const long = Array.from({ length: 30_000 }, (_, i) => `export const v${i} = () => ({ a: [${i}] });`);
+    const files = { "main.ts": `${long.join("\n")} export const run = () => 1;` };
     const watch = (key: keyof typeof most) =>
       setInterval(() => most[key] = Math.max(most[key], by.busyPids.length), 2);
     const build = (tenant: string) =>
       by.bundle({
-        source: PluginSource.open(plugin(MINIMAL)),
+        source: PluginSource.open(plugin(files)),
         target: { path: "main.ts", export: "run" },
         tenant,
       });
@@ -367,7 +370,7 @@ describe("processes", () => {
   });
 
   test("a process that cannot start is told as such, not as the plugin's fault", async () => {
-    const by = bundler({ poolLimits: { bundlerStartMs: 1 } });
+    const by = bundler({ poolLimits: { bundlerStartMs: 0 } });
     const error = await bundle(by, plugin(MINIMAL)).catch((error: unknown) => error);
     expect(error).toBeInstanceOf(HostError);
     expect(by.started).toBe(2);

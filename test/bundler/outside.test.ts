@@ -262,6 +262,9 @@ describe("[T06] under strace", () => {
       const allowed = new Set([...calm.paths, hostile, "/proc/N/statm", "/proc/N/task/N/children"]);
       const strange = [...wild.paths].filter((path) => !path.startsWith(`${hostile}/`) && !allowed.has(path));
       expect(strange).toEqual([]);
+      // Where the bundler has a file system at all, there is nothing in it but itself, and itself it does not read.
+      const inJail = wild.opened.filter((path) => !["/", "/sallyport"].includes(path));
+      expect(inJail).toEqual([]);
       expect(
         [...wild.paths].filter((path) =>
           /secret|passwd|hostname/.test(path) && !path.startsWith(`${hostile}/`)
@@ -289,7 +292,12 @@ describe("[T06] under strace", () => {
 interface Trace {
   readonly output: readonly { readonly path: string; readonly inputs?: readonly string[] }[];
   readonly paths: ReadonlySet<string>;
+  /** What a program in an empty jail could open, as it sees it. */
+  readonly opened: readonly string[];
 }
+
+/** A line about the program that bubblewrap starts in an empty jail. */
+const IN_JAIL = /^\d+<program>/;
 
 async function traced(targets: readonly string[], directory: string, cwd: string): Promise<Trace> {
   const log = join(dirname(cwd), `trace-${targets.length}`);
@@ -300,6 +308,7 @@ async function traced(targets: readonly string[], directory: string, cwd: string
     "-f",
     "-qq",
     "-y",
+    "-Y",
     "-s",
     "4096",
     "-e",
@@ -314,12 +323,18 @@ async function traced(targets: readonly string[], directory: string, cwd: string
   const { stdout, stderr, status } = spawnSync(strace!, args, { cwd, encoding: "utf8", timeout: 50_000 });
   if (status !== 0) throw new Error(`the traced build ended with ${status}: ${stderr.slice(-2_000)}`);
   const paths = new Set<string>();
+  const opened: string[] = [];
   for (const line of readFileSync(log, "utf8").split("\n")) {
-    const path = /^\d+ +(?:open(?:at2?)?|creat|execve)\((?:[^"]*)"([^"]*)"/.exec(line)?.[1] ??
-      /^\d+ +getdents64\(\d+<([^>]*)>/.exec(line)?.[1];
+    if (IN_JAIL.test(line)) {
+      const place = /^[^ ]+ +open(?:at2?)?\(.*= \d+<([^>]*)>$/.exec(line)?.[1];
+      if (place !== undefined) opened.push(place);
+      continue;
+    }
+    const path = /^[^ ]+ +(?:open(?:at2?)?|creat|execve)\((?:[^"]*)"([^"]*)"/.exec(line)?.[1] ??
+      /^[^ ]+ +getdents64\(\d+<([^>]*)>/.exec(line)?.[1];
     if (path !== undefined) {
       paths.add(/^(\/proc\/|\d)/.test(path) ? path.replaceAll(/\d+/g, "N") : path);
     }
   }
-  return { output: stdout.trim().split("\n").map((line) => JSON.parse(line)), paths };
+  return { output: stdout.trim().split("\n").map((line) => JSON.parse(line)), paths, opened };
 }
