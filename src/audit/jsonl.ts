@@ -1,21 +1,29 @@
 /**
  * The audit as JSON Lines: one segment a tenant and process, each line chained to the one before by an HMAC whose key
- * lies outside every grant. Checkpoints, quotas and the command that verifies build on this shape.
+ * lies outside every grant. A segment's first line names where the one before ended; where this one ends is written down
+ * apart from it every second and at its close.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
-  linkSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readdirSync,
+  readSync,
   unlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
+import { readOrMakeKey } from "../stores/key_file.ts";
+import { writeCheckpoint } from "./heads.ts";
+import { AUDIT_LIMITS } from "./limits.ts";
+import { GENESIS, type Head, parseLine, sealedText, sealOf, SEGMENT_HEADER } from "./segment.ts";
 
 /** Where and how a segment is written. */
 export interface JsonlAuditOptions {
@@ -23,14 +31,23 @@ export interface JsonlAuditOptions {
   readonly directory: string;
   /** The tenant whose segment this is. */
   readonly tenant: string;
-  /** File that holds the key, made with mode 0600 when missing. */
+  /** File that holds the key, made with mode 0600 when missing; checkpoints lie beside it. */
   readonly keyFile: string;
   /** The time, milliseconds since the epoch. */
   readonly now: () => number;
+  /** Writes a text to a descriptor, whole; for tests of a full disk. */
+  readonly write?: (file: number, text: string) => void;
 }
 
-const KEY_BYTES = 32;
-const GENESIS = "0".repeat(64);
+/** What must be on the disk before anything else happens. */
+const SYNCED_AT_ONCE: ReadonlySet<string> = new Set(["trust", "grant", "revoke"]);
+/** What may take the room that is kept free. */
+const RESERVED_FOR: ReadonlySet<string> = new Set(["trust", "revoke", "call", "limit", "crash", "expose"]);
+
+/** Directory of the checkpoints that belong to a key. */
+export function headsDirectory(keyFile: string, tenant: string): string {
+  return join(dirname(keyFile), "audit-heads", tenant);
+}
 
 /** Opens a new segment. Nothing is made on the disk before the first event. Throws what the file system throws. */
 export function jsonlAudit(options: JsonlAuditOptions): AuditSink & { readonly path: string } {
@@ -38,48 +55,128 @@ export function jsonlAudit(options: JsonlAuditOptions): AuditSink & { readonly p
   // Neither the time nor the process is unique: two hosts of one process, or two containers, may share both.
   const name = `${time}-${process.pid}-${randomBytes(4).toString("hex")}.jsonl`;
   const path = join(options.directory, options.tenant, name);
-  let open: { readonly file: number; readonly key: Buffer } | null = null;
-  let seq = 0;
-  let head = GENESIS;
+  let segment: Segment | null = null;
   return {
     path,
     write(event: AuditEvent) {
-      open ??= openSegment(options, path);
-      const line = JSON.stringify({ v: 1, seq, time: new Date(options.now()).toISOString(), ...event });
-      const mac = createHmac("sha256", open.key).update(head).update(line).digest("hex");
-      // One write of the whole line: write(2) has returned before the op that it tells of begins.
-      writeWhole(open.file, `${line.slice(0, -1)},"mac":"${mac}"}\n`);
-      head = mac;
-      seq += 1;
+      segment ??= new Segment(options, path, name);
+      segment.write(event);
     },
     close() {
-      if (open !== null) closeSync(open.file);
-      open = null;
+      segment?.close();
+      segment = null;
     },
   };
 }
 
-function openSegment(options: JsonlAuditOptions, path: string): { file: number; key: Buffer } {
-  mkdirSync(join(options.directory, options.tenant), { recursive: true, mode: 0o700 });
-  return { file: openSync(path, "ax", 0o600), key: readOrMakeKey(options.keyFile) };
-}
+/** A segment that is open. */
+class Segment {
+  readonly #options: JsonlAuditOptions;
+  readonly #name: string;
+  readonly #file: number;
+  readonly #key: Buffer;
+  readonly #heads: string;
+  readonly #reserve: string;
+  readonly #write: (file: number, text: string) => void;
+  #head: Head = { seq: -1, mac: GENESIS };
+  #time = { now: NaN, text: "" };
+  #checkpoint: NodeJS.Timeout | undefined;
+  #sync: NodeJS.Timeout | undefined;
 
-/** A key appears whole or not at all, since another process may make one at the same moment: the first that is linked stays. */
-function readOrMakeKey(path: string): Buffer {
-  if (!existsSync(path)) {
-    const fresh = `${path}.${randomBytes(8).toString("hex")}`;
-    writeFileSync(fresh, randomBytes(KEY_BYTES), { flag: "wx", mode: 0o600 });
+  constructor(options: JsonlAuditOptions, path: string, name: string) {
+    const folder = dirname(path);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#options = options;
+    this.#name = name;
+    this.#heads = headsDirectory(options.keyFile, options.tenant);
+    this.#reserve = join(folder, ".reserve");
+    this.#write = options.write ?? writeWhole;
+    this.#key = readOrMakeKey(options.keyFile);
+    const previous = newestHead(folder);
+    this.#file = openSync(path, "ax", 0o600);
+    if (!existsSync(this.#reserve)) {
+      writeFileSync(this.#reserve, Buffer.alloc(AUDIT_LIMITS.reserveBytes), { mode: 0o600 });
+    }
+    this.#append({ type: SEGMENT_HEADER, tenant: options.tenant, previous });
+    this.#saveHead(false); // a segment that is removed whole was at least there
+  }
+
+  write(event: AuditEvent): void {
     try {
-      linkSync(fresh, path);
+      this.#append(event);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    } finally {
-      unlinkSync(fresh);
+      // A full disk must not keep a call from ending, nor trust from being withdrawn.
+      if (!RESERVED_FOR.has(event.type) || !isFull(error) || !existsSync(this.#reserve)) throw error;
+      unlinkSync(this.#reserve);
+      this.#append(event);
+    }
+    if (SYNCED_AT_ONCE.has(event.type)) fdatasyncSync(this.#file);
+    else this.#sync ??= setTimeout(() => this.#syncSoon(), AUDIT_LIMITS.syncMs).unref();
+    this.#checkpoint ??= setTimeout(() => this.#saveHead(false), AUDIT_LIMITS.checkpointMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#sync);
+    fdatasyncSync(this.#file);
+    this.#saveHead(true);
+    closeSync(this.#file);
+  }
+
+  #append(facts: object): void {
+    const seq = this.#head.seq + 1;
+    // The same text as of one object with these members first, without making one for each line.
+    const text = `{"v":1,"seq":${seq},"time":"${this.#timeText()}",${JSON.stringify(facts).slice(1)}`;
+    const mac = sealOf(this.#key, this.#head.mac, text);
+    // One write of the whole line: write(2) has returned before the op that it tells of begins.
+    this.#write(this.#file, sealedText(text, mac));
+    this.#head = { seq, mac };
+  }
+
+  /** Many lines are of one millisecond. */
+  #timeText(): string {
+    const now = this.#options.now();
+    if (this.#time.now !== now) this.#time = { now, text: new Date(now).toISOString() };
+    return this.#time.text;
+  }
+
+  #syncSoon(): void {
+    this.#sync = undefined;
+    fdatasync(this.#file, () => {}); // a disk that fails shows it at the next write, or at the close
+  }
+
+  #saveHead(isClosed: boolean): void {
+    clearTimeout(this.#checkpoint);
+    this.#checkpoint = undefined;
+    try {
+      writeCheckpoint(this.#heads, this.#name, { ...this.#head, isClosed }, this.#key);
+    } catch {
+      // Lines count more than where they end, and the disk may be full; the next checkpoint tries again.
     }
   }
-  const key = readFileSync(path);
-  if (key.byteLength !== KEY_BYTES) throw new Error("the audit key is not whole");
-  return key;
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
+/** Where the newest segment ends at this moment, or null before the first one. */
+function newestHead(folder: string): ({ readonly segment: string } & Head) | null {
+  const newest = readdirSync(folder).filter((name) => name.endsWith(".jsonl")).sort().at(-1);
+  if (newest === undefined) return null;
+  const last = tailOf(join(folder, newest)).split("\n").map(parseLine).findLast((line) => line !== null);
+  return last === undefined || last === null ? null : { segment: newest, seq: last.seq, mac: last.mac };
+}
+
+function tailOf(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    const bytes = Buffer.alloc(Math.min(size, AUDIT_LIMITS.tailBytesMax));
+    const length = readSync(file, bytes, 0, bytes.byteLength, size - bytes.byteLength);
+    return bytes.subarray(0, length).toString("utf8");
+  } finally {
+    closeSync(file);
+  }
 }
 
 function writeWhole(file: number, text: string): void {

@@ -1,12 +1,16 @@
 /** Writing down before acting: where the log cannot be written, nothing is done. */
-import { HostError } from "../../permissions/mod.ts";
+import { HostError, LimitError } from "../../permissions/mod.ts";
 import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
 
-/** Writes one event. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it. */
+/**
+ * Writes one event. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it, LimitError when the plugin has written
+ * as much as it may.
+ */
 export function writeEvent(audit: AuditSink, event: AuditEvent): void {
   try {
     audit.write(event);
   } catch (cause) {
+    if (cause instanceof LimitError) throw cause;
     throw new HostError("ERR_AUDIT_FAILED", `Cannot write the audit log${placeOf(audit, cause)}`, { cause });
   }
 }
