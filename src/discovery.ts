@@ -15,6 +15,7 @@ import {
   type Layer,
   layerOf,
   type LayerSource,
+  longForm,
   type PathContext,
   type PermissionRequest,
   SallyportError,
@@ -229,8 +230,7 @@ function requestOf(
 }
 
 function ownKeys(declared: unknown, { own }: Kind): Readonly<Record<string, unknown>> {
-  if (typeof declared !== "object" || declared === null || Array.isArray(declared)) return {};
-  return Object.fromEntries(Object.entries(declared).filter(([key]) => Object.hasOwn(own, key)));
+  return Object.fromEntries(Object.entries(longForm(declared)).filter(([key]) => Object.hasOwn(own, key)));
 }
 
 function isCovered(grant: Grant, { decision, address }: Use, context: PathContext): boolean {

@@ -1,7 +1,7 @@
 /** Where Sallyport keeps its own state, and where it must not. */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
-import { HostError } from "../permissions/mod.ts";
+import { HostError, isWithin } from "../permissions/mod.ts";
 
 /** The directories of one user's Sallyport. */
 export interface Home {
@@ -17,6 +17,12 @@ export interface Home {
   readonly temporary: string;
   /** Plugins' keys and values, a file for each tenant. */
   readonly storage: string;
+  /** What was bundled before, to be used again. */
+  readonly cache: string;
+  /** Key of the cache. */
+  readonly cacheKey: string;
+  /** How files looked when they were found to be what was approved; authenticated with the key of the cache. */
+  readonly statIndex: string;
 }
 
 /** What decides where home is. */
@@ -39,7 +45,7 @@ export function findHome({ userHome, fromEnvironment, cwd }: HomeFacts): Home {
   const root = realAncestor(resolve(cwd, fromEnvironment));
   // Only the user's own `.sallyport` is excused from making its folder a project: a repository may say what home is, too.
   const project = findProject(realAncestor(cwd), own);
-  const owner = [project, pluginAround(root)].find((folder) => folder !== null && isInside(root, folder));
+  const owner = [project, pluginAround(root)].find((folder) => folder !== null && isWithin(folder, root));
   if (owner !== undefined && owner !== null) {
     throw new HostError(
       "ERR_STORE",
@@ -68,6 +74,9 @@ function homeAt(root: string): Home {
     data: join(root, "data"),
     temporary: join(root, "temporary"),
     storage: join(root, "storage"),
+    cache: join(root, "cache"),
+    cacheKey: join(root, "cache.key"),
+    statIndex: join(root, "stat.index"),
   };
 }
 
@@ -88,9 +97,4 @@ export function realAncestor(path: string): string {
       ? path
       : join(realAncestor(parent), path.slice(parent.length + (parent === sep ? 0 : 1)));
   }
-}
-
-/** Whether a path is a folder or lies below it; both absolute. */
-export function isInside(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === sep ? folder : folder + sep);
 }

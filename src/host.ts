@@ -5,34 +5,46 @@ import { HostError, type Kind, type KindTable, kindTable, UsageError } from "../
 import {
   type Asker,
   Asks,
+  type AuditEvent,
   type AuditSink,
   Broker,
+  CodeCache,
   type ConfinementDemand,
   type ConfinementPlan,
+  type CordonChoice,
   defineOp,
   diskFiles,
+  type EarlyWorker,
   ENDOWMENTS,
   type OpDefinition,
   pinnedNet,
   planConfinement,
+  type PoolLimits,
   Redactor,
   rememberedJail,
   RUNTIME_LIMITS,
   sandboxedRun,
   WorkerPool,
 } from "../runtime/mod.ts";
+import { boundedAudit } from "./audit/bounded.ts";
 import { jsonlAudit } from "./audit/jsonl.ts";
 import { redactingAudit } from "./audit/redacting.ts";
 import { rememberingBundler } from "./bundle_memory.ts";
+import { CallRate } from "./call_rate.ts";
 import { Bundler } from "./bundler/mod.ts";
 import { findHome, type Home, realAncestor } from "./home.ts";
 import { openOwnSpaces, type OwnSpaces } from "./own_spaces.ts";
 import type { Explain } from "./explain.ts";
 import { Runner } from "./runner.ts";
 import { openScript, type Script, type ScriptOptions } from "./script.ts";
-import { memorySecretStore, openSecrets } from "./secrets/mod.ts";
+import { Quarantine, quarantinedError } from "./quarantine.ts";
+import { fileQuarantineStore, type QuarantineRecord, type QuarantineStore } from "./quarantine_store.ts";
+import { memorySecretStore, openSecrets, type TenantSecrets } from "./secrets/mod.ts";
+import { type CacheStore, layeredCache, memoryCache } from "./stores/cache.ts";
 import { Validator } from "./validator/mod.ts";
-import { Tenant, type TenantOptions } from "./tenant.ts";
+import { LIFECYCLE_LIMITS } from "./lifecycle_limits.ts";
+import { Tenant } from "./tenant.ts";
+import type { TenantOptions } from "./tenant_types.ts";
 
 /** How a host is made. */
 export interface HostOptions {
@@ -46,6 +58,20 @@ export interface HostOptions {
   readonly permissions?: readonly Kind[];
   /** Ops beside the built-in ones, made with `defineOp`; guests call them as `context.host.NAME(…)`. */
   readonly ops?: readonly OpDefinition[];
+  /**
+   * Where bundles are kept beyond the process, as `diskCache` does; absent is nowhere. Tenants share it: it answers with
+   * what was made of the very bytes that are asked about.
+   */
+  readonly cache?: CacheStore;
+  /**
+   * How far a worker process is shared by plugins that hold nothing grave; absent is by those of one tenant. Who holds
+   * something grave, guardrails and suspects share with nobody, whatever this says.
+   */
+  readonly cordon?: CordonChoice;
+  /** Bounds of workers other than those that follow from the machine. */
+  readonly workers?: Partial<PoolLimits>;
+  /** Where it is kept which plugins were stopped for killing workers; `quarantine.json` under `home` when absent. */
+  readonly quarantine?: QuarantineStore;
   /** Who is asked, one question at a time, about what flags and trust records did not grant; absent is nobody. */
   readonly asker?: Asker;
 }
@@ -57,6 +83,15 @@ interface Additions {
   readonly ops: readonly OpDefinition[];
 }
 
+/** What was there before the host. */
+interface HostBeginnings {
+  readonly cache?: CacheStore | undefined;
+  readonly early?: EarlyWorker | undefined;
+  readonly cordon?: CordonChoice | undefined;
+  readonly workers?: Partial<PoolLimits> | undefined;
+  readonly quarantine?: QuarantineStore | undefined;
+}
+
 /** Majors of Node that the isolate engine has a binary for. */
 const NODE_MAJORS: readonly string[] = ["24", "26"];
 
@@ -65,6 +100,7 @@ interface Opened {
   readonly spaces: OwnSpaces;
   readonly runner: Runner;
   readonly bundler: Pick<Bundler, "bundle">;
+  readonly secrets: TenantSecrets;
   readonly explain: Explain;
 }
 
@@ -73,11 +109,16 @@ export class Host {
   readonly #plan: ConfinementPlan;
   readonly #home: Home;
   readonly #pool: WorkerPool;
+  readonly #quarantine: Quarantine;
   readonly #bundler: Bundler;
   readonly #openAudit: (tenant: string) => AuditSink;
   readonly #added: Additions;
   readonly #tenants = new Map<string, Pick<Opened, "tenant" | "spaces"> & { readonly audit: AuditSink }>();
   readonly #jail = rememberedJail();
+  #sealedPlaces: { readonly of: readonly (readonly string[])[]; readonly list: readonly string[] };
+  readonly #cordon: CordonChoice | undefined;
+  /** Tenants whose programs may be unconfined. */
+  readonly #unconfined: string[] = [];
   #closing: Promise<void> | undefined;
 
   /** Use `createHost`. */
@@ -86,18 +127,48 @@ export class Host {
     home: Home,
     openAudit: (tenant: string) => AuditSink,
     added: Additions = { kinds: kindTable(), ops: [] },
+    { cache, early, cordon, workers, quarantine }: HostBeginnings = {},
   ) {
     this.#plan = plan;
     this.#home = home;
+    this.#cordon = cordon;
+    this.#sealedPlaces = { of: [], list: [home.root] };
     this.#openAudit = openAudit;
     this.#added = added;
-    this.#pool = new WorkerPool(plan);
-    this.#bundler = new Bundler({ plan });
+    this.#quarantine = new Quarantine({
+      store: quarantine ?? fileQuarantineStore(home.root),
+      onQuarantined: (record) => this.#onQuarantined(record),
+    });
+    const near = memoryCache();
+    const kept = cache === undefined ? near : layeredCache(near, cache);
+    this.#pool = new WorkerPool({
+      plan,
+      codeCache: new CodeCache(kept),
+      early,
+      limits: workers,
+      // What a person answers may make a grant grave while it runs.
+      cordon: added.asks === undefined ? cordon : "plugin",
+      isSuspect: (owner) => this.#quarantine.isSuspect(owner),
+      onEnd: (end) => this.#quarantine.onEnd(end),
+    });
+    if (early !== undefined) this.#pool.warm(); // it has a process already, and can go on with it
+    this.#bundler = new Bundler({ plan, cache: kept });
   }
 
   /** What workers reach on this machine, and why it is not better. */
   get confinement(): ConfinementPlan {
     return this.#plan;
+  }
+
+  /** Options in force that make the boundary weaker than its default, a sentence each; for reports. */
+  get weakenings(): readonly string[] {
+    const cordon = this.#cordon === "host" ? ["tenants share worker processes (cordon: host)"] : [];
+    return [
+      ...cordon,
+      ...this.#unconfined.map((id) =>
+        `programs of tenant "${id}" may run without confinement (unconfinedCommands)`
+      ),
+    ];
   }
 
   /** Process ids of the workers that serve plugins; for tests and reports. */
@@ -112,7 +183,7 @@ export class Host {
 
   /** Opens a single script for a tenant of its own. Throws UsageError as `tenant` does, and for a file that is none. */
   script(id: string, file: string, options: ScriptOptions): Script {
-    const { runner, bundler, spaces, explain } = this.#open(
+    const { runner, bundler, spaces, secrets, explain } = this.#open(
       id,
       {
         plugins: [],
@@ -129,6 +200,7 @@ export class Host {
       tenant: id,
       spaces,
       kinds: this.#added.kinds,
+      secrets,
       explain,
     });
   }
@@ -166,7 +238,7 @@ export class Host {
       throw new UsageError("ERR_USAGE", `Cannot open tenant "${id}" twice: keep the first one`);
     }
     const redactor = new Redactor();
-    const audit = redactingAudit(this.#openAudit(id), redactor);
+    const audit = redactingAudit(boundedAudit(this.#openAudit(id), () => performance.now()), redactor);
     const spaces = openOwnSpaces({
       temporaryRoot: this.#home.temporary,
       dataRoot: join(this.#home.data, id),
@@ -174,6 +246,7 @@ export class Host {
       storageBytesMax: options.policy?.storageBytesMax ?? RUNTIME_LIMITS.storageBytesPerTenantMax,
     });
     const mayBeUnconfined = options.policy?.unconfinedCommands === "allow";
+    if (mayBeUnconfined) this.#unconfined.push(id);
     const confinement = this.#plan.level + (mayBeUnconfined ? ", commands may be unconfined" : "");
     const store = options.secrets ?? memorySecretStore();
     const secrets = openSecrets({ tenant: id, store, redactor, audit, confinement });
@@ -193,6 +266,7 @@ export class Host {
       secrets,
       redactor,
     });
+    const lifecycle = { ...LIFECYCLE_LIMITS, ...options.lifecycle };
     const explain: Explain = (holder, requirement) => broker.explain(holder, requirement);
     const bundler = rememberingBundler(this.#bundler);
     const runner = new Runner({
@@ -203,8 +277,9 @@ export class Host {
       audit,
       confinement,
       redactor,
-      secrets,
+      quarantine: this.#quarantine,
       hostOps: this.#added.ops.map(({ name }) => name),
+      lifecycle,
     });
     const validator = new Validator({ tenant: id, pool: this.#pool, bundler, broker });
     const tenant: Tenant = new Tenant(id, options, {
@@ -217,19 +292,48 @@ export class Host {
       secrets,
       kinds: this.#added.kinds,
       explain,
+      quarantine: this.#quarantine,
+      calls: new CallRate({
+        tenant: id,
+        callsPerSecondMax: options.policy?.callsPerSecondMax,
+        onRefused: (count) =>
+          note(audit, { type: "limit", tenant: id, confinement }, { callsRefused: count }),
+      }),
+      erase: async () => {
+        await spaces.erase();
+        await spaces.close();
+        audit.close();
+        this.#tenants.delete(id);
+      },
       warm: () => this.#pool.warm(),
+      lifecycle,
     });
     this.#tenants.set(id, { tenant, audit, spaces });
-    return { tenant, runner, bundler, spaces, explain };
+    return { tenant, runner, bundler, spaces, secrets, explain };
   }
 
-  /** What no grant reaches (T03): all state, and the plugins of every tenant. */
+  /** What of it still runs, in whichever worker, ends; and it is written down. */
+  #onQuarantined(record: QuarantineRecord): void {
+    const { tenant, plugin, fingerprint, deaths } = record;
+    this.#pool.end(record, quarantinedError(record));
+    const audit = this.#tenants.get(tenant)?.audit;
+    const facts = { type: "crash", tenant, plugin, fingerprint, confinement: this.#plan.level } as const;
+    if (audit !== undefined) note(audit, facts, { quarantined: true, deaths });
+  }
+
+  /** What no grant reaches (T03): all state, and the plugins of every tenant. Asked by each op, so made only once. */
   #sealed(): readonly string[] {
-    const plugins = [...this.#tenants.values()].flatMap(({ tenant }) => tenant.pluginRoots());
-    return [...new Set([this.#home.root, ...plugins])];
+    const roots = [...this.#tenants.values()].map(({ tenant }) => tenant.pluginRoots());
+    const { of } = this.#sealedPlaces;
+    if (roots.length !== of.length || roots.some((each, place) => each !== of[place])) {
+      this.#sealedPlaces = { of: roots, list: [...new Set([this.#home.root, ...roots.flat()])] };
+    }
+    return this.#sealedPlaces.list;
   }
 
   async #close(): Promise<void> {
+    // What plugins do last needs the workers.
+    await Promise.all([...this.#tenants.values()].map(({ tenant }) => tenant.stop()));
     const tenants = [...this.#tenants.values()].map(({ tenant }) => tenant.close());
     await Promise.all([...tenants, this.#pool.close(), this.#bundler.close()]);
     for (const { audit, spaces } of this.#tenants.values()) {
@@ -249,11 +353,11 @@ export class Host {
  * const tenant = host.tenant("acme", { plugins: ["./examples/word-count"] });
  * ```
  */
-export async function createHost(options: HostOptions = {}): Promise<Host> {
+export async function createHost(options: HostOptions = {}, early?: EarlyWorker): Promise<Host> {
   refuseOtherNode(process.versions.node);
   const kinds = kindTable(options.permissions);
   const ops = addedOps(options.ops ?? [], kinds);
-  const plan = planConfinement(options.confinement ?? "strong");
+  const plan = early?.plan ?? planConfinement(options.confinement ?? "strong");
   const home = options.home === undefined
     ? findHome({ userHome: homedir(), cwd: process.cwd() })
     : findHome({ userHome: homedir(), fromEnvironment: options.home, cwd: process.cwd() });
@@ -262,7 +366,20 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
       jsonlAudit({ directory: home.audit, tenant, keyFile: home.auditKey, now: () => Date.now() }));
   const { asker } = options;
   const asking = asker === undefined ? {} : { asks: new Asks({ asker, real: realAncestor }) };
-  return new Host(plan, home, openAudit, { kinds, ops, ...asking });
+  return new Host(plan, home, openAudit, { kinds, ops, ...asking }, { ...options, early });
+}
+
+/** Writes down what has happened: that it cannot be written undoes nothing, and what is done next is refused by the same log. */
+function note(
+  audit: AuditSink,
+  facts: Pick<AuditEvent, "type" | "tenant" | "confinement"> & Partial<AuditEvent>,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  try {
+    audit.write({ plugin: null, fingerprint: null, call: null, ...facts, details });
+  } catch {
+    // Told by whoever writes next.
+  }
 }
 
 const BUILT_IN_OPS: readonly OpDefinition[] = ENDOWMENTS.flatMap(({ ops }) => ops);

@@ -24,6 +24,9 @@ export {
   type Confinement,
   type ConfinementDemand,
   type ConfinementPlan,
+  type Cordon,
+  type CordonChoice,
+  type CordonFacts,
   defineOp,
   type Denial,
   type GuestLimits,
@@ -34,21 +37,42 @@ export {
   type OpTools,
   type OwnedSecret,
   type PlacedSecret,
+  type PoolLimits,
   PowerError,
   type Question,
   toOperator,
   type Use,
 } from "../runtime/mod.ts";
 export { jsonlAudit, type JsonlAuditOptions } from "./audit/jsonl.ts";
-export type { PluginCheck } from "./check_plugin.ts";
+export type { NameFinding, NameOwner, NamesBySurface } from "./collisions.ts";
+export type { StaticUse } from "./static_uses.ts";
+export type { CollisionMoment } from "./surfaces/mod.ts";
+export type { CheckedTarget, PluginCheck } from "./check_plugin.ts";
+export type {
+  ArgvChange,
+  ChangeKind,
+  Escalation,
+  FileChange,
+  ImportChange,
+  PackageChange,
+  PackageVersions,
+  PermissionChange,
+  PinDiff,
+  PluginDiff,
+} from "./diff.ts";
+export type { ValueChange } from "./diff_values.ts";
 export type { Discovery, KindEntry } from "./discovery.ts";
 export type { Explanation } from "./explain.ts";
 export { createHost, Host, type HostOptions } from "./host.ts";
 export {
   directoryLoader,
   fixedLoader,
+  instancesLoader,
   type Loader,
   type LoaderRoot,
+  npmLoader,
+  type NpmLoaderOptions,
+  type PluginFiles,
   type PluginLocation,
 } from "./loaders/mod.ts";
 export {
@@ -59,20 +83,44 @@ export {
   type ManifestIssue,
   parseManifest,
 } from "./manifest/mod.ts";
+export { memoryQuarantineStore, type QuarantineRecord, type QuarantineStore } from "./quarantine_store.ts";
+export type {
+  DormantExposure,
+  Plan,
+  PlannedCapability,
+  PlannedCut,
+  PlannedPlugin,
+  PlanProblem,
+  PlanRequest,
+} from "./plan.ts";
 export type { PluginState } from "./plugin_state.ts";
 export type { TenantPolicy } from "./policy.ts";
-export type { CallOptions } from "./runner.ts";
+export type { CallOptions } from "./run.ts";
+export { type Resource, resourcePath, type ResourceRoot, ResourceRoots } from "./resources/mod.ts";
 export type { Script, ScriptOptions } from "./script.ts";
-export type { GrantPreview, PluginReview, ReviewedFile, ReviewedPackage, ReviewedPlugin } from "./review.ts";
-export {
-  type ApprovalOptions,
-  type CapabilityRow,
-  type PluginFacts,
-  type PluginRow,
-  Tenant,
-  type TenantOptions,
-  type TrustOptions,
-} from "./tenant.ts";
+export type { ReviewedPackage } from "./npm_packages.ts";
+export type { GrantPreview, PluginReview, ReviewedFile, ReviewedPlugin } from "./review.ts";
+export type {
+  Snapshot,
+  SnapshotEntry,
+  SnapshotFailure,
+  SnapshotLifecycle,
+  SnapshotPlugin,
+} from "./snapshot.ts";
+export type { Handle } from "./handles.ts";
+export type { LifecycleLimits } from "./lifecycle_limits.ts";
+export type { PluginResources } from "./plugin_resources.ts";
+export type { ActivateAllOptions, ActivateOptions, PluginProgress, StartedPlugin } from "./tenant_starts.ts";
+export { Tenant } from "./tenant.ts";
+export type {
+  ApprovalOptions,
+  CapabilityRow,
+  PluginFacts,
+  PluginRow,
+  ResolvedName,
+  TenantOptions,
+  TrustOptions,
+} from "./tenant_types.ts";
 export {
   fileSecretStore,
   memorySecretStore,
@@ -88,12 +136,21 @@ export {
   type Fingerprint,
   type Narrowing,
   type Pins,
+  type RecordChange,
   settingsTrustStore,
+  type StatIndex,
   type StoredRecord,
   TRUST_ALGORITHM,
   type TrustKey,
   type TrustLimits,
   type TrustRecord,
   type TrustStore,
+  type VerifyApproval,
 } from "./trust/mod.ts";
+export type { CacheStore } from "./stores/cache.ts";
+export { diskCache, type DiskCacheOptions } from "./stores/disk_cache.ts";
+export { fileStatIndex, type FileStatIndexOptions } from "./stores/stat_index.ts";
+export type { CacheLimits } from "./stores/limits.ts";
 export { VERSION } from "./version.ts";
+export type { Enabled } from "./tenant_switches.ts";
+export type { SurfaceName } from "./surfaces/mod.ts";

@@ -18,6 +18,8 @@ export interface OwnSpaces {
   spaceOf(lineage: string): OwnSpace;
   /** The storages of all lineages. */
   readonly storage: StoragePowers;
+  /** Removes all of it, whatever lineage it belongs to; what is asked for afterwards begins empty. */
+  erase(): Promise<void>;
   /** Closes what lasts, and removes what does not. */
   close(): Promise<void>;
 }
@@ -74,6 +76,12 @@ export function openOwnSpaces(
       set: (lineage, key, text, mayHold) => storeOf(lineage).set(lineage, key, text, mayHold),
       delete: (lineage, key) => storeOf(lineage).delete(lineage, key),
       list: (lineage, prefix) => storeOf(lineage).list(lineage, prefix),
+    },
+    async erase() {
+      onDisk.close();
+      inMemory.close();
+      const files = ["", "-wal", "-shm"].map((suffix) => storageFile + suffix);
+      for (const path of [lasting, passing, ...files]) await rm(path, { recursive: true, force: true });
     },
     async close() {
       onDisk.close();

@@ -64,7 +64,7 @@ export interface InvalidPlugin {
  * `_SYNTAX` or `_INVALID`.
  */
 export function loadPlugin(location: PluginLocation, kinds?: KindTable): LoadedPlugin {
-  const source = openSource(location.directory);
+  const source = openSource(location);
   const manifest = parseManifest(readManifest(source, location.directory), {
     file: join(location.directory, "plugin.yaml"),
     ...(kinds === undefined ? {} : { kinds }),
@@ -80,12 +80,18 @@ export function loadPlugin(location: PluginLocation, kinds?: KindTable): LoadedP
   };
 }
 
+/** Where a plugin is seen, which tells it from every other one: the link that led to it, else its real directory. */
+export function placeOf({ location: { link }, source }: LoadedPlugin): string {
+  return link ?? source.directory;
+}
+
 /** Whether a path names an archive, which is never a plugin (R14). */
 export function isArchive(path: string): boolean {
   return /\.(zip|tgz|tar|tar\.gz)$/i.test(path);
 }
 
-function openSource(directory: string): PluginSource {
+function openSource({ directory, files }: PluginLocation): PluginSource {
+  if (files !== undefined) return PluginSource.inMemory(directory, files);
   if (isArchive(directory)) {
     throw new ManifestError(
       "ERR_MANIFEST_NOT_FOUND",

@@ -1,14 +1,22 @@
 /** In which state a plugin is, and the refusal that each state means. */
-import { isDeepStrictEqual } from "node:util";
 import { CapabilityError, CollisionError, TrustError } from "../permissions/mod.ts";
 import { isLive } from "./check_plugin.ts";
-import type { LoadedPlugin } from "./plugin.ts";
+import { type NameFinding, withheldBy } from "./collisions.ts";
+import { type LoadedPlugin, placeOf } from "./plugin.ts";
 import { quoteArgument } from "./quote.ts";
 import type { Capability } from "./surfaces/mod.ts";
 import type { Approval, Standing } from "./trust/mod.ts";
 
 /** In which state a plugin is. */
-export type PluginState = "active" | "untrusted" | "changed" | "incompatible" | "invalid" | "collision";
+export type PluginState =
+  | "active"
+  | "disabled"
+  | "untrusted"
+  | "changed"
+  | "incompatible"
+  | "invalid"
+  | "collision"
+  | "quarantined";
 
 /** A standing as a row of a list has it. */
 export function stateOf(standing: Standing): { state: PluginState; reason: string | null } {
@@ -19,39 +27,55 @@ export function stateOf(standing: Standing): { state: PluginState; reason: strin
 /** Trusted and unchanged since: else a TrustError says which it is not. */
 export function approvalOf(plugin: LoadedPlugin, standing: Standing): Approval {
   if (standing.state === "approved") return standing.approval;
-  const details = { plugin: plugin.name, directory: plugin.source.directory };
-  if (standing.state === "changed") {
-    if (standing.changed.length > 0) throw changedError(plugin, standing.changed);
-    throw new TrustError(
-      "ERR_TRUST_CHANGED",
-      `Cannot run plugin "${plugin.name}": ${standing.reason}. ${lookAgain(plugin.source.directory)}`,
-      { details: { ...details, changed: [] } },
-    );
-  }
-  if (standing.cause !== null) {
-    throw new TrustError(
-      "ERR_TRUST_UNKNOWN",
-      `Cannot run plugin "${plugin.name}": nothing is trusted while the trust records cannot be used. ${standing.cause.message}`,
-      { details: { ...details, store: standing.cause.code }, cause: standing.cause },
-    );
-  }
-  throw new TrustError(
-    "ERR_TRUST_UNKNOWN",
-    `Cannot run plugin "${plugin.name}": nobody has trusted it. Look at it, then approve its fingerprint`,
-    { details },
-  );
+  throw standingError(plugin, standing);
 }
 
-/** What keeps a plugin from being used whoever trusts it, or null. */
+/** The error for a plugin that may not run as it stands. */
+export function standingError(
+  plugin: LoadedPlugin,
+  standing: Exclude<Standing, { readonly state: "approved" }>,
+): TrustError {
+  const details = { plugin: plugin.name, directory: plugin.source.directory };
+  const cannot = `Cannot run plugin "${plugin.name}"`;
+  const cure = lookAgain(placeOf(plugin));
+  if (standing.state === "changed") {
+    if (standing.changed.length > 0) return changedError(plugin, standing.changed);
+    return new TrustError("ERR_TRUST_CHANGED", `${cannot}: ${standing.reason}. ${cure}`, {
+      details: { ...details, changed: [] },
+    });
+  }
+  if (standing.state === "disabled") {
+    const { reason, isBlocked } = standing;
+    const undo = isBlocked
+      ? "Who blocked it may take it out of `blocked:` in the settings or the policy"
+      : `Switch it on with \`sallyport enable ${quoteArgument(plugin.name)}\``;
+    return new TrustError("ERR_TRUST_DISABLED", `${cannot}: ${reason}. ${undo}`, {
+      details: { ...details, reason },
+    });
+  }
+  const { reason, cause } = standing;
+  if (cause !== null) {
+    return new TrustError(
+      "ERR_TRUST_UNKNOWN",
+      `${cannot}: nothing is trusted while the trust records cannot be used. ${cause.message}`,
+      { details: { ...details, store: cause.code }, cause },
+    );
+  }
+  const why = reason === null
+    ? "nobody has trusted it. Look at it, then approve its fingerprint"
+    : `${reason}. ${cure}`;
+  return new TrustError("ERR_TRUST_UNKNOWN", `${cannot}: ${why}`, { details });
+}
+
+/** What keeps a plugin from being used whoever trusts it, or null. Rivals are active plugins of its name. */
 export function unusableState(
   plugin: LoadedPlugin,
-  all: readonly LoadedPlugin[],
+  [rival]: readonly LoadedPlugin[],
 ): { state: PluginState; reason: string } | null {
-  const twin = all.find((other) => other !== plugin && other.name === plugin.name);
-  if (twin !== undefined) {
+  if (rival !== undefined) {
     return {
       state: "collision",
-      reason: `"${plugin.source.directory}" and "${twin.source.directory}" have one name`,
+      reason: `"${placeOf(plugin)}" and "${placeOf(rival)}" have one name`,
     };
   }
   return plugin.incompatibleRange === null
@@ -59,15 +83,45 @@ export function unusableState(
     : { state: "incompatible", reason: `it asks for Sallyport ${plugin.incompatibleRange}` };
 }
 
+/**
+ * How a plugin stands beside the others: what is active and has a rival, or a name that it shares, is a collision; what is
+ * not active takes part in none, and is told that it would (T23).
+ */
+export function standingAmong(
+  plugin: LoadedPlugin,
+  own: ReturnType<typeof stateOf>,
+  rivals: readonly LoadedPlugin[],
+  findings: readonly NameFinding[],
+): ReturnType<typeof stateOf> {
+  const directory = placeOf(plugin);
+  const [rival] = rivals;
+  if (own.state === "active") {
+    const unusable = unusableState(plugin, rivals);
+    if (unusable !== null) return unusable;
+    const reasons = plugin.capabilities.flatMap(({ fullId }) => {
+      const finding = withheldBy(findings, directory, fullId);
+      return finding === null || finding.moment === "match" ? [] : [finding.message];
+    });
+    return reasons.length === 0 ? own : { state: "collision", reason: [...new Set(reasons)].join("\n") };
+  }
+  const would = [
+    ...(rival === undefined ? [] : [`it would collide with "${placeOf(rival)}", which has its name`]),
+    ...findings.filter(({ outcome, owners: [first] }) =>
+      outcome === "would collide" && first?.directory === directory
+    ).map(({ message }) => message),
+  ];
+  return would.length === 0 ? own : { ...own, reason: [own.reason, ...would].filter(isText).join("\n") };
+}
+
 /** Throws CollisionError or TrustError for a plugin that cannot be used whoever trusts it. */
-export function refuseUnusable(plugin: LoadedPlugin, all: readonly LoadedPlugin[]): void {
-  const unusable = unusableState(plugin, all);
+export function refuseUnusable(plugin: LoadedPlugin, rivals: readonly LoadedPlugin[]): void {
+  const unusable = unusableState(plugin, rivals);
   if (unusable === null) return;
   const details = { plugin: plugin.name, ...unusable };
   if (unusable.state === "collision") {
     throw new CollisionError(
       "ERR_COLLISION",
-      `Cannot use plugin "${plugin.name}": ${unusable.reason}. Rename or remove one of them`,
+      `Cannot use plugin "${plugin.name}": ${unusable.reason}. Disable or untrust one of them`,
       { details },
     );
   }
@@ -79,16 +133,11 @@ export function refuseUnusable(plugin: LoadedPlugin, all: readonly LoadedPlugin[
 }
 
 /** Throws CapabilityError for what this version lists and cannot run. */
-export function refuseNotLive(plugin: LoadedPlugin, capability: Capability): void {
-  const what = !isLive(capability.surface)
-    ? `surface "${capability.surface}"`
-    : !isDeepStrictEqual(plugin.manifest.lifecycle, {})
-    ? "lifecycle code"
-    : null;
-  if (what === null) return;
+export function refuseNotLive(capability: Capability): void {
+  if (isLive(capability.surface)) return;
   throw new CapabilityError(
     "ERR_CAPABILITY_NOT_LIVE",
-    `Cannot use "${capability.fullId}": this version lists ${what} and cannot run it yet`,
+    `Cannot use "${capability.fullId}": this version lists surface "${capability.surface}" and cannot run it yet`,
     { details: { capability: capability.fullId, surface: capability.surface } },
   );
 }
@@ -107,7 +156,7 @@ export function changedError(plugin: LoadedPlugin, changed: readonly string[]): 
   return new TrustError(
     "ERR_TRUST_CHANGED",
     `Cannot run plugin "${plugin.name}": its files changed since it was trusted (${changed.join(", ")}). ${
-      lookAgain(plugin.source.directory)
+      lookAgain(placeOf(plugin))
     }`,
     { details: { plugin: plugin.name, changed } },
   );
@@ -117,4 +166,8 @@ export function changedError(plugin: LoadedPlugin, changed: readonly string[]): 
 export function lookAgain(directory: string): string {
   const where = quoteArgument(directory);
   return `See it with \`sallyport check ${where}\`; if you agree, \`sallyport trust ${where}\``;
+}
+
+function isText(value: string | null): value is string {
+  return value !== null;
 }

@@ -51,3 +51,22 @@ export type ToolHandler<Input = Record<string, unknown>, Output = unknown> = (
   input: Input,
   context: ToolContext,
 ) => Output | Promise<Output>;
+
+/** What lifecycle code that runs first is given; frozen, and over when the code has settled. */
+export interface ActivationContext extends Omit<ToolContext, "deadline" | "caller"> {
+  /** Full ids of the capabilities that the isolate is for. */
+  readonly capabilities: readonly string[];
+  /**
+   * Puts a handler behind a tool that the manifest declares without a target. False where the tool belongs to another isolate.
+   * Throws for what is not declared, has a target or was registered already: the plugin then does not start.
+   */
+  register(surface: string, name: string, handler: ToolHandler<never>): boolean;
+  /** What is to be done at the end, or when starting fails; the last one first. */
+  onDispose(work: () => unknown): void;
+}
+
+/** Lifecycle code that runs first, in each isolate of the plugin. */
+export type Activate = (context: ActivationContext) => void | Promise<void>;
+
+/** Lifecycle code that runs last, in each isolate of the plugin and within a moment; not after its trust was taken back. */
+export type Stop = (context: Omit<ToolContext, "deadline" | "caller">) => void | Promise<void>;

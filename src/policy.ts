@@ -12,6 +12,10 @@ export interface TenantPolicy {
   readonly permissions?: PermissionRequest;
   /** The most that any call may use; absent is the library's defaults. */
   readonly limits?: LimitRequest;
+  /** Calls that the tenant may make, on average; a second's worth may be saved up. Absent is 50,000. */
+  readonly callsPerSecondMax?: number;
+  /** Operations that each isolate may ask for, on average; absent, and at most, 25,000. */
+  readonly opsPerSecondMax?: number;
   /** The most that all storages of the tenant may hold, as a file; absent is 64 MiB. */
   readonly storageBytesMax?: number;
   /** The environment that `env` grants from; absent is empty. */
@@ -21,6 +25,8 @@ export interface TenantPolicy {
    * host's own user may do. Absent is that they are refused there. Every report and audit line says so.
    */
   readonly unconfinedCommands?: "allow";
+  /** Fingerprints that nobody may run, whoever trusts them. */
+  readonly blocked?: readonly string[];
   /** What `$home` stands for; absent is unmapped. */
   readonly home?: string;
   /** What `$project` stands for; absent is unmapped. */
@@ -29,7 +35,7 @@ export interface TenantPolicy {
 
 /** What one call may use: what the manifest asks, else the default, but never more than the policy's ceiling, nor less than an isolate needs. */
 export function limitsOf(asked: LimitRequest, policy: TenantPolicy): GuestLimits {
-  const limit = (name: keyof GuestLimits): number => {
+  const limit = (name: keyof LimitRequest): number => {
     const ceiling = Math.min(policy.limits?.[name] ?? GUEST_LIMITS[name], GUEST_LIMITS_MAX[name]);
     return Math.min(asked[name] ?? GUEST_LIMITS[name], ceiling);
   };
@@ -37,5 +43,6 @@ export function limitsOf(asked: LimitRequest, policy: TenantPolicy): GuestLimits
     memoryMb: Math.max(limit("memoryMb"), MEMORY_MB_MIN),
     cpuMs: limit("cpuMs"),
     wallMs: limit("wallMs"),
+    opsPerSecondMax: Math.min(policy.opsPerSecondMax ?? Infinity, GUEST_LIMITS.opsPerSecondMax),
   };
 }

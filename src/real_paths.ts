@@ -5,16 +5,15 @@
  */
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { Layer, Side } from "../permissions/mod.ts";
-import { relocate } from "../permissions/mod.ts";
-import { isInside, realAncestor } from "./home.ts";
+import { isWithin, type Layer, relocate, type Side } from "../permissions/mod.ts";
+import { realAncestor } from "./home.ts";
 
 /** The layer with the real twin of each entry whose own path holds a link that the plugin cannot have made. */
 export function withRealPaths(layer: Layer, bundle?: string): Layer {
   const writable = pathsOf(layer.kinds.write?.allow ?? []);
   const isItsOwn = (path: string): boolean =>
     writable === true ||
-    [...writable, ...(bundle === undefined ? [] : [bundle])].some((root) => isInside(path, root));
+    [...writable, ...(bundle === undefined ? [] : [bundle])].some((root) => isWithin(root, path));
   // A deny holds wherever its path leads, whoever made the link.
   return relocate(
     layer,

@@ -1,6 +1,5 @@
 /** Who offers which name. */
 import { CapabilityError, CollisionError } from "../permissions/mod.ts";
-import type { LoadedPlugin } from "./plugin.ts";
 import type { Capability } from "./surfaces/mod.ts";
 
 /**
@@ -32,15 +31,4 @@ export function findCapability<Found extends Pick<Capability, "name" | "fullId" 
     }`,
     { details: { name: id, available } },
   );
-}
-
-/** A bare name means an exposed capability; where none has it, one that is not exposed explains the refusal better. */
-export function findExposed(
-  id: string,
-  plugins: readonly LoadedPlugin[],
-  exposed: ReadonlySet<string>,
-): Capability {
-  const all = plugins.flatMap(({ capabilities }) => capabilities);
-  const offered = all.filter(({ fullId }) => exposed.has(fullId));
-  return offered.some(({ name }) => name === id) ? findCapability(id, offered) : findCapability(id, all);
 }

@@ -5,14 +5,16 @@ import {
   graveOf,
   KINDS,
   type KindTable,
+  namesProject,
   type PathContext,
   type PermissionRequest,
   type RequestLine,
 } from "../permissions/mod.ts";
 import { isLive } from "./check_plugin.ts";
 import { declaredFiles, type Manifest } from "./manifest/mod.ts";
+import { packagesOf, type ReviewedPackage } from "./npm_packages.ts";
 import type { LoadedPlugin } from "./plugin.ts";
-import type { ApprovalOptions } from "./tenant.ts";
+import type { ApprovalOptions } from "./tenant_types.ts";
 import type { FileHashes, Fingerprint, Narrowing } from "./trust/mod.ts";
 
 /** What was looked at. No text in it is safe for a terminal. */
@@ -49,16 +51,6 @@ export interface ReviewedFile {
   readonly sha256: string;
 }
 
-/** One npm package. */
-export interface ReviewedPackage {
-  /** Its folder, relative to the plugin. */
-  readonly path: string;
-  /** Its name as it says itself, or its folder's. */
-  readonly name: string;
-  /** Its version as it says itself, or null. */
-  readonly version: string | null;
-}
-
 /** What an approval would grant. */
 export interface GrantPreview {
   /** As the record will say it. */
@@ -67,6 +59,8 @@ export interface GrantPreview {
   readonly lines: readonly RequestLine[];
   /** What of it is grave. */
   readonly grave: readonly GraveEntry[];
+  /** The place that `$project` stands for, and for which alone it is approved (T13); null where no entry starts there. */
+  readonly project: string | null;
 }
 
 /** A plugin that was looked at, and the way to approve the very bytes that were. */
@@ -102,7 +96,7 @@ export function reviewPlugin(
       bytes: source.bytes(path).byteLength,
       sha256,
     })),
-    packages: packagesOf(plugin, Object.keys(fingerprint.files)),
+    packages: packagesOf(source, Object.keys(fingerprint.files)),
     trees: Object.entries(fingerprint.trees).sort(byPath).map(([entry, files]) => ({ entry, files })),
     permissions: describeRequest(manifest.permissions, kinds),
   };
@@ -110,33 +104,12 @@ export function reviewPlugin(
 
 /** Shows a request that is about to be granted. */
 export function previewGrants(request: PermissionRequest, context: PathContext): GrantPreview {
-  return { request, lines: describeRequest(request, context.kinds), grave: graveOf(request, context) };
-}
-
-/** The packages that pinned files lie in, as their own package.json names them where it was consulted. */
-function packagesOf({ source }: LoadedPlugin, paths: readonly string[]): ReviewedPackage[] {
-  const pinned = new Set(paths);
-  const folders = new Set(paths.flatMap((path) => PACKAGE.exec(path)?.[1] ?? []));
-  return [...folders].sort().map((path) => {
-    const file = `${path}/package.json`;
-    const said = pinned.has(file) ? contentOf(source.bytes(file)) : {};
-    const folder = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
-    return {
-      path,
-      name: typeof said.name === "string" ? said.name : folder,
-      version: typeof said.version === "string" ? said.version : null,
-    };
-  });
-}
-
-const PACKAGE = /^((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\//;
-
-function contentOf(bytes: Uint8Array): { readonly name?: unknown; readonly version?: unknown } {
-  try {
-    return Object(JSON.parse(new TextDecoder().decode(bytes)));
-  } catch {
-    return {};
-  }
+  return {
+    request,
+    lines: describeRequest(request, context.kinds),
+    grave: graveOf(request, context),
+    project: namesProject(request) ? context.project ?? null : null,
+  };
 }
 
 function byPath(a: readonly [string, unknown], b: readonly [string, unknown]): number {

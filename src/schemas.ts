@@ -6,21 +6,42 @@ import type { SchemaIssue, Validator } from "./validator/mod.ts";
 /** Keywords that say nothing about a value beyond its being an object. */
 const ANNOTATIONS = new Set(["type", "title", "description", "$comment", "$schema", "examples", "default"]);
 
+/** `object` is decided here; everything else is decided where a schema can do no harm. */
+type Schema = object | "object" | undefined;
+
+/** What a capability's input and result are held to. */
+export interface CallSchemas {
+  /** Before the call. */
+  readonly input: Schema;
+  /** After it. */
+  readonly output: Schema;
+}
+
+/** Reads them once for all calls. */
+export function schemasOf({ raw }: Capability): CallSchemas {
+  const { input, output } = raw as { input?: object; output?: object }; // as its surface validated it
+  return { input: read(input), output: read(output) };
+}
+
 /**
  * Makes a call whose input and result are held to the capability's schemas. Throws CapabilityError
  * `ERR_CAPABILITY_INPUT_INVALID` before the call, GuestError `ERR_RESULT_INVALID` after it.
  */
 export async function callWithSchemas(
-  plugin: string,
-  capability: Capability,
+  { plugin, capability, schemas, validator }: {
+    readonly plugin: string;
+    readonly capability: Capability;
+    readonly schemas: CallSchemas;
+    readonly validator: Pick<Validator, "issues">;
+  },
   input: unknown,
-  validator: Pick<Validator, "issues">,
   call: () => Promise<unknown>,
 ): Promise<unknown> {
-  const { input: given, output } = capability.raw as { input?: object; output?: object }; // as its surface validated it
-  const wrong = isObject(input)
-    ? await issuesOf(plugin, given, input, validator)
-    : [{ at: "#", message: "it is not an object" }];
+  const wrong = !isObject(input)
+    ? NO_OBJECT
+    : isChecked(schemas.input)
+    ? await validator.issues(plugin, schemas.input, input)
+    : [];
   if (wrong.length > 0) {
     throw new CapabilityError(
       "ERR_CAPABILITY_INPUT_INVALID",
@@ -29,7 +50,11 @@ export async function callWithSchemas(
     );
   }
   const value = await call();
-  const bad = await issuesOf(plugin, output, value, validator);
+  const bad = isChecked(schemas.output)
+    ? await validator.issues(plugin, schemas.output, value)
+    : schemas.output === "object" && !isObject(value)
+    ? NO_OBJECT
+    : [];
   if (bad.length === 0) return value;
   throw new GuestError(
     "ERR_RESULT_INVALID",
@@ -38,18 +63,17 @@ export async function callWithSchemas(
   );
 }
 
-/** `{type: object}` is decided here; everything else is decided where a schema can do no harm. */
-async function issuesOf(
-  plugin: string,
-  schema: object | undefined,
-  value: unknown,
-  validator: Pick<Validator, "issues">,
-): Promise<readonly SchemaIssue[]> {
-  if (schema === undefined) return [];
+const NO_OBJECT: readonly SchemaIssue[] = [{ at: "#", message: "it is not an object" }];
+
+function read(schema: object | undefined): Schema {
+  if (schema === undefined) return undefined;
   const isPlain = Object.keys(schema).every((key) => ANNOTATIONS.has(key)) && "type" in schema &&
     schema.type === "object";
-  if (!isPlain) return await validator.issues(plugin, schema, value);
-  return isObject(value) ? [] : [{ at: "#", message: "it is not an object" }];
+  return isPlain ? "object" : schema;
+}
+
+function isChecked(schema: Schema): schema is object {
+  return typeof schema === "object";
 }
 
 function isObject(value: unknown): boolean {

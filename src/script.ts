@@ -21,13 +21,15 @@ import { limitsOf } from "./policy.ts";
 import { findPrograms } from "./programs.ts";
 import { type OwnSpaces, scriptLineage } from "./own_spaces.ts";
 import { withRealPaths } from "./real_paths.ts";
-import type { CallOptions, Runner, Unit } from "./runner.ts";
-import type { SecretStore } from "./secrets/mod.ts";
+import type { CallOptions } from "./run.ts";
+import type { Runner } from "./runner.ts";
+import type { SecretStore, TenantSecrets } from "./secrets/mod.ts";
 import { PluginSource } from "./source.ts";
 import { SourceError } from "./source_file.ts";
 import { ceilingLayer, discoverUses, type Discovery, widened } from "./discovery.ts";
 import { type Explain, explainUse } from "./explain.ts";
 import { type Fingerprint, fingerprintOf, type Narrowing } from "./trust/mod.ts";
+import type { Unit } from "./unit.ts";
 
 /** How a script runs. */
 export interface ScriptOptions extends CallOptions {
@@ -69,6 +71,7 @@ export function openScript(
     readonly tenant: string;
     readonly spaces: OwnSpaces;
     readonly kinds: KindTable;
+    readonly secrets: Pick<TenantSecrets, "learn">;
     readonly explain: Explain;
   },
 ): Script {
@@ -92,6 +95,7 @@ export function openScript(
     });
   };
   const unitOf = async (): Promise<Unit> => {
+    await parts.secrets.learn(); // its results and lines may repeat one
     const pinned = options.fingerprint === undefined ? null : await pin();
     if (pinned !== null && pinned.hash !== options.fingerprint) {
       throw changed(name, pinned.hash, options.fingerprint!);

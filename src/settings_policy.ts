@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { type KindTable, type PermissionRequest, permissionRequestSchemaFor } from "../permissions/mod.ts";
 import type { TenantPolicy } from "./policy.ts";
-import { readSettings, unusable } from "./trust/mod.ts";
+import { type Settings, unusable } from "./trust/mod.ts";
 
 const schemaFor = (kinds: KindTable) =>
   z.strictObject({
@@ -13,12 +13,11 @@ const schemaFor = (kinds: KindTable) =>
     unconfinedCommands: z.literal("allow").exactOptional(),
   });
 
-/** The part of the policy that the settings in `home` state. Throws HostError `ERR_STORE` where they cannot be believed or read. */
+/** The part of the policy that the settings state. Throws HostError `ERR_STORE` where they state it wrongly. */
 export function settingsPolicy(
-  home: string,
+  { path, value }: Settings,
   kinds: KindTable,
 ): Pick<TenantPolicy, "permissions" | "unconfinedCommands"> {
-  const { path, value } = readSettings(home);
   if (value["policy"] === undefined) return {};
   const result = schemaFor(kinds).safeParse(value["policy"]);
   if (result.success) return result.data;

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, posix, sep } from "node:path";
 import { SOURCE_LIMITS, type SourceLimits } from "./bundler/limits.ts";
-import { type FileStat, isSameStat, readRegularFile, SourceError, statOf } from "./source_file.ts";
+import { type FileStat, isSameStat, pick, readRegularFile, SourceError, statOf } from "./source_file.ts";
 
 /** What a path is, links inside the plugin followed. */
 export type SourceKind = "file" | "directory" | "other" | "absent";
@@ -39,6 +39,7 @@ interface ScriptRules {
 }
 
 const ROOT = "/p";
+const NO_STAT: FileStat = Object.freeze({ dev: 0n, ino: 0n, size: 0n, mtimeNs: 0n, ctimeNs: 0n });
 const CODE_EXTENSIONS = new Set([".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"]);
 // deno-lint-ignore no-control-regex -- control characters are what it looks for
 const MALFORMED = /[\x00-\x1f\x7f-\x9f\u2028\u2029\\]/;
@@ -51,10 +52,14 @@ export class PluginSource {
   readonly #disk: string;
   readonly #limits: SourceLimits;
   readonly #script: ScriptRules | null;
+  /** Whether all that there is was given, so that there is no disk to ask. */
+  #isInMemory = false;
   readonly #answers = new Map<string, Answer>();
   readonly #files = new Map<string, Remembered>();
   readonly #failures = new Map<string, SourceError>();
   readonly #lists = new Map<string, readonly string[]>();
+  /** State of what is there, taken before anything was asked of it. */
+  readonly #looks = new Map<string, FileStat>();
   #bytes = 0;
 
   private constructor(disk: string, limits: Partial<SourceLimits> | undefined, script: ScriptRules | null) {
@@ -76,6 +81,17 @@ export class PluginSource {
     const real = realPath(file, "script");
     const script = { entry: basename(real), mayRead: options.mayRead ?? (() => false) };
     return new PluginSource(dirname(real), options.limits, script);
+  }
+
+  /**
+   * A plugin that is on no disk: its files by relative path. `directory` only names it; nothing can ever be there. Throws a
+   * SourceError for a path that a plugin may not have.
+   */
+  static inMemory(directory: string, files: Readonly<Record<string, string | Uint8Array>>): PluginSource {
+    const source = new PluginSource(directory, undefined, null);
+    for (const [path, content] of Object.entries(files)) source.#give(source.#virtual(path), content);
+    source.#isInMemory = true;
+    return source;
   }
 
   /** The virtual directory under which all files are. */
@@ -160,6 +176,16 @@ export class PluginSource {
   }
 
   /**
+   * Relative path → state of all that was found so far, from before its content was used: where all of it is as it was, a
+   * second reading would find the same. Null for a plugin that is on no disk.
+   */
+  looks(): ReadonlyMap<string, FileStat> | null {
+    if (this.#isInMemory) return null;
+    const opened = [...this.#files].map(([path, { stat }]) => [path, stat] as const);
+    return new Map([...this.#looks, ...opened].map(([path, stat]) => [relativeOf(path), stat]));
+  }
+
+  /**
    * Relative paths of opened files whose bytes on disk now differ from memory. A file whose state is as it was is not
    * read again; memory itself never changes.
    */
@@ -169,7 +195,20 @@ export class PluginSource {
     ).sort();
   }
 
+  #give(path: string, content: string | Uint8Array): void {
+    const bytes = Buffer.from(content);
+    this.#answers.set(path, { kind: "file" });
+    this.#files.set(path, { bytes, hash: sha256(bytes), stat: NO_STAT });
+    for (let child = path; child !== ROOT; child = posix.dirname(child)) {
+      const parent = posix.dirname(child);
+      if (parent !== ROOT) this.#answers.set(parent, { kind: "directory" });
+      const names = new Set([...this.#lists.get(parent) ?? [], posix.basename(child)]);
+      this.#lists.set(parent, [...names].sort());
+    }
+  }
+
   #differs(path: string, file: Remembered): boolean {
+    if (this.#isInMemory) return false;
     const disk = this.#diskOf(path);
     const before = statOf(disk);
     if (before !== null && isSameStat(before, file.stat)) return false;
@@ -276,9 +315,11 @@ export class PluginSource {
   }
 
   #ask(path: string): Answer {
+    if (this.#isInMemory) return { kind: "absent" };
     const disk = this.#diskOf(path);
     try {
-      const stat = lstatSync(disk);
+      const stat = lstatSync(disk, { bigint: true });
+      this.#looks.set(path, pick(stat));
       if (stat.isSymbolicLink()) return this.#link(readlinkSync(disk));
       return { kind: stat.isFile() ? "file" : stat.isDirectory() ? "directory" : "other" };
     } catch (error) {
@@ -307,7 +348,11 @@ export class PluginSource {
     const real = this.real(path);
     const known = this.#lists.get(real);
     if (known !== undefined) return known;
-    const names = readdirSync(this.#diskOf(real)).sort();
+    const disk = this.#diskOf(real);
+    // Nobody asks what the root is, so it was not looked at before.
+    const look = this.#looks.get(real) ?? statOf(disk);
+    if (look !== null) this.#looks.set(real, look);
+    const names = readdirSync(disk).sort();
     if (names.length > this.#limits.sourceFilesMax) throw this.#tooMany(relativeOf(path));
     const odd = names.find((name) => MALFORMED.test(name) || !name.isWellFormed());
     if (odd !== undefined) throw malformed(`${relativeOf(path)}/${odd}`);

@@ -137,7 +137,8 @@ function readAtMost(descriptor: number, name: string, sizeHint: number, bytesMax
   }
 }
 
-function pick(stat: FileStat): FileStat {
+/** The state alone, of whatever has it. */
+export function pick(stat: FileStat): FileStat {
   const { dev, ino, size, mtimeNs, ctimeNs } = stat;
   return { dev, ino, size, mtimeNs, ctimeNs };
 }

@@ -2,206 +2,93 @@
  * One tenant: its plugins, what it approved and exposed, and the calls into them. It walks the stages of DESIGN and holds
  * no rules of its own; nothing of it is shared with another tenant.
  */
-import { basename, join } from "node:path";
 import {
-  CapabilityError,
   type Decision,
-  HostError,
   KINDS,
   type KindTable,
-  type PathContext,
-  type PermissionRequest,
   type Requirement,
-  SallyportError,
-  TrustError,
+  type SallyportError,
 } from "../permissions/mod.ts";
-import type { Answered, AuditEvent, AuditSink, CallOrigin } from "../runtime/mod.ts";
+import type { Answered, AuditEvent, CallOrigin } from "../runtime/mod.ts";
 import { writeEvent } from "./audit/write_event.ts";
-import type { Bundler } from "./bundler/mod.ts";
+import { Authority, type Callable, type Holding } from "./authority.ts";
 import { bundleFiles } from "./bundle_files.ts";
-import { contextOf, grantCapability, grantPlugin, layersOf } from "./grant_plugin.ts";
+import { Catalog, type Found } from "./catalog.ts";
+import { checkPlugin, type PluginCheck } from "./check_plugin.ts";
+import { findingsByPlace } from "./collisions.ts";
+import type { PluginDiff } from "./diff.ts";
 import { ceilingLayer, discoverUses, type Discovery, widened } from "./discovery.ts";
-import { type Explain, explainUse, type Explanation } from "./explain.ts";
-import { checkPlugin, isLive, type PluginCheck } from "./check_plugin.ts";
-import { fixedLoader, type Loader } from "./loaders/mod.ts";
+import { explainUse, type Explanation } from "./explain.ts";
+import { Generations } from "./generations.ts";
+import { type Handle, Handles } from "./handles.ts";
+import { type PluginResources, resourcesOf } from "./plugin_resources.ts";
+import { contentOf, type Offering, type Snapshot } from "./snapshot.ts";
+import { grantCapability, layersOf } from "./grant_plugin.ts";
+import { checkedLoader } from "./loaders/mod.ts";
 import type { Manifest } from "./manifest/mod.ts";
+import { manifestFindings } from "./manifest_findings.ts";
 import {
-  type GrantedPlugin,
-  type InvalidPlugin,
-  type LoadedPlugin,
-  loadPlugin,
-  type TrustedPlugin,
-} from "./plugin.ts";
-import { type OwnSpaces, temporaryLineage } from "./own_spaces.ts";
+  findCollisions,
+  findOffered,
+  type NamingParts,
+  refuseContested,
+  rivalries,
+  rivalsOf,
+} from "./naming.ts";
+import { ownersSecrets } from "./owners_secrets.ts";
+import type { Plan, PlanRequest } from "./plan.ts";
+import type { LoadedPlugin } from "./plugin.ts";
+import { callForPlugin, decideCall, deniedCall } from "./plugin_calls.ts";
+import { invalidRow, rowOf } from "./plugin_rows.ts";
 import {
   approvalOf,
-  changedError,
-  lookAgain,
   notExposed,
-  type PluginState,
   refuseNotLive,
   refuseUnusable,
+  standingAmong,
   stateOf,
   unusableState,
 } from "./plugin_state.ts";
-import { callForPlugin, decideCall, deniedCall } from "./plugin_calls.ts";
-import { limitsOf, type TenantPolicy } from "./policy.ts";
-import { findCapability, findExposed } from "./registry.ts";
-import type { CallOptions, InnerCallOptions, Runner, Unit } from "./runner.ts";
-import { callWithSchemas } from "./schemas.ts";
+import type { TenantPolicy } from "./policy.ts";
+import { quarantinedState } from "./quarantine.ts";
+import { findCapability } from "./registry.ts";
+import type { PluginReview } from "./review.ts";
+import type { CallOptions, InnerCallOptions } from "./run.ts";
+import { callWithSchemas, schemasOf } from "./schemas.ts";
+import type { RequestedSecret, Secrets } from "./secrets/mod.ts";
+import type { Capability } from "./surfaces/mod.ts";
+import { TenantNames } from "./tenant_names.ts";
 import {
-  type RequestedSecret,
-  requestedSecrets,
-  type Secrets,
-  type SecretStore,
-  type TenantSecrets,
-} from "./secrets/mod.ts";
-import { type Capability } from "./surfaces/mod.ts";
-import { type PluginReview, previewGrants, reviewPlugin } from "./review.ts";
+  type ActivateAllOptions,
+  type ActivateOptions,
+  type PluginProgress,
+  type StartedPlugin,
+  TenantStarts,
+} from "./tenant_starts.ts";
+import { type Enabled, TenantSwitches } from "./tenant_switches.ts";
+import { TenantTrust } from "./tenant_trust.ts";
+import type {
+  PluginFacts,
+  PluginRow,
+  ResolvedName,
+  TenantOptions,
+  TenantParts,
+  TrustOptions,
+} from "./tenant_types.ts";
 import {
-  type Approval,
   Approvals,
-  departureFrom,
   type Fingerprint,
-  grantsOf,
   type Narrowing,
   newLineage,
-  onlyKey,
+  type RecordView,
   type TrustKey,
   type TrustRecord,
-  type TrustStore,
-  withAnswers,
 } from "./trust/mod.ts";
-import { pinPlugin } from "./trust/pin_plugin.ts";
-import type { Validator } from "./validator/mod.ts";
+import type { Unit } from "./unit.ts";
+import { unitOf } from "./unit_of.ts";
 
-/** How a tenant is opened. */
-export interface TenantOptions {
-  /** The ceiling; absent is nothing at all. */
-  readonly policy?: TenantPolicy;
-  /** Where plugins are: a loader, or a list of directories. */
-  readonly plugins: Loader | readonly string[];
-  /** Where trust outlives the process; absent is nowhere. */
-  readonly store?: TrustStore;
-  /** Where secrets are kept; absent is in memory, for this process. */
-  readonly secrets?: SecretStore;
-  /** Cuts down what every plugin of the tenant is granted; kinds that it does not mention are left. */
-  readonly narrowing?: Narrowing;
-}
-
-/** What a host gives to its tenant. */
-export interface TenantParts {
-  /** Runs targets. */
-  readonly runner: Runner;
-  /** Holds inputs and results to schemas. */
-  readonly validator: Pick<Validator, "issues">;
-  /** Where decisions are written down. */
-  readonly audit: AuditSink;
-  /** What bundles. */
-  readonly bundler: Pick<Bundler, "bundle">;
-  /** What workers reach. */
-  readonly confinement: string;
-  /** What plugins keep between calls. */
-  readonly spaces: OwnSpaces;
-  /** What its owner keeps for its plugins. */
-  readonly secrets: TenantSecrets;
-  /** The kinds of permission that exist; absent is the built-in ones. */
-  readonly kinds?: KindTable;
-  /** Decides as the broker does. */
-  readonly explain: Explain;
-  /** Called when the first plugin may run. */
-  readonly warm: () => void;
-}
-
-/** One row of `list`. */
-export interface PluginRow {
-  /** Its name; the folder's when the manifest cannot be read. */
-  readonly name: string;
-  /** Informational version. */
-  readonly version: string | null;
-  /** The author's words. */
-  readonly description: string | null;
-  /** Its state. */
-  readonly state: PluginState;
-  /** Why it is in that state, where that needs words. */
-  readonly reason: string | null;
-  /** Where it is. */
-  readonly directory: string;
-  /** What found it. */
-  readonly origin: string;
-  /** What it declares, whether or not this version can run it. */
-  readonly capabilities: readonly CapabilityRow[];
-  /** What it asks for. */
-  readonly permissions: PermissionRequest;
-}
-
-/** One capability in a row. */
-export interface CapabilityRow {
-  /** Full id. */
-  readonly id: string;
-  /** Its surface. */
-  readonly surface: string;
-  /** The author's words. */
-  readonly description: string | null;
-  /** Whether this version can run its surface. */
-  readonly live: boolean;
-  /** Whether it may be called. */
-  readonly exposed: boolean;
-}
-
-/** What a decision about one plugin rests on. */
-export interface PluginFacts {
-  /** Its name. */
-  readonly name: string;
-  /** What it declares. */
-  readonly manifest: Manifest;
-  /** Where it is, without links. */
-  readonly directory: string;
-  /** All that it offers. */
-  readonly capabilities: readonly {
-    readonly fullId: string;
-    readonly name: string;
-    readonly aliases: readonly string[];
-  }[];
-}
-
-/** What is approved with a trust. */
-export interface TrustOptions extends ApprovalOptions {
-  /** `sha256:…` of what was looked at; must be that of what is there. */
-  readonly fingerprint: string;
-}
-
-/** What is approved of what was reviewed. */
-export interface ApprovalOptions {
-  /** Who approves, for the record and the audit. */
-  readonly approver: string;
-  /**
-   * Names the plugin's data folder and storage, unless a record does; absent is a fresh one, which is removed when the
-   * host closes where there is no record.
-   */
-  readonly lineage?: string;
-  /** Less than the manifest asks; absent is all that it asks, under the policy. */
-  readonly grants?: PermissionRequest;
-  /** Cuts down the kinds that it mentions and leaves the others; relative paths start at `cwd`. */
-  readonly flags?: Narrowing;
-  /** Capabilities that may then be called; absent is none. */
-  readonly expose?: readonly string[];
-  /** False: for this process only, even where there is a store. */
-  readonly keep?: boolean;
-}
-
-/** What may be called, and how it then runs. */
-interface Callable {
-  readonly unit: Unit;
-  readonly capability: Capability;
-  readonly plugin: LoadedPlugin;
-}
-
-interface Catalog {
-  /** A plugin whose files changed on the disk is read again, and takes its place. */
-  readonly plugins: LoadedPlugin[];
-  readonly invalid: readonly InvalidPlugin[];
-}
+/** How a plugin stands by itself, as far as a list tells. */
+type Glanced = ReturnType<typeof stateOf> & { readonly verified: boolean };
 
 /** One customer. */
 export class Tenant {
@@ -210,33 +97,108 @@ export class Tenant {
   /** Its secrets, in their owner's hands. */
   readonly secrets: Secrets;
   readonly #policy: TenantPolicy;
-  readonly #loader: Loader;
   readonly #parts: TenantParts;
   readonly #kinds: KindTable;
-  readonly #approvals: Approvals;
   readonly #narrowing: Narrowing | undefined;
-  readonly #exposed = new Set<string>();
-  #catalog: Promise<Catalog> | undefined;
-  #roots: readonly string[] = [];
+  readonly #approvals: Approvals;
+  readonly #catalog: Catalog;
+  readonly #authority: Authority;
+  readonly #trust: TenantTrust;
+  readonly #naming: NamingParts;
+  readonly #names: TenantNames;
+  readonly #switches: TenantSwitches;
+  readonly #generations = new Generations(() => this.#content());
+  readonly #starts: TenantStarts;
+  readonly #handles = new Handles();
 
   /** Use `host.tenant`. */
   constructor(id: string, options: TenantOptions, parts: TenantParts) {
+    const { policy = {}, plugins, store, narrowing, naming = "qualified", builtins = {}, local = {} } =
+      options;
     this.id = id;
-    this.#policy = options.policy ?? {};
-    this.#loader = "load" in options.plugins ? options.plugins : fixedLoader(options.plugins);
+    this.#policy = policy;
     this.#parts = parts;
-    const { secrets } = parts;
-    // The owner's side only: what else the host does with them is not the embedder's.
-    this.secrets = {
-      set: async (name, value, binding) =>
-        secrets.set(name, value, binding, await this.#lineagesOf(binding.plugins)),
-      list: () => secrets.list(),
-      delete: (name) => secrets.delete(name),
-    };
     this.#kinds = parts.kinds ?? KINDS;
-    const { store } = options;
-    this.#approvals = new Approvals(id, store?.withKinds?.(this.#kinds) ?? store);
-    this.#narrowing = options.narrowing;
+    this.#narrowing = narrowing;
+    const { project, blocked } = policy;
+    this.#approvals = new Approvals({
+      tenant: id,
+      store: store?.withKinds?.(this.#kinds) ?? store,
+      project,
+      blocked,
+      verify: options.verifyApproval,
+      index: options.index,
+    });
+    this.#catalog = new Catalog({
+      loader: checkedLoader(plugins),
+      kinds: this.#kinds,
+      isCurrent: (plugin) => this.#approvals.isCurrent(plugin),
+      isKnown: (plugin) => this.#approvals.isKnown(plugin),
+    });
+    this.#naming = {
+      rules: { naming, builtins, local },
+      isActive: async (plugin) => (await this.#ownState(plugin)).state === "active",
+    };
+    this.#authority = new Authority({
+      approvals: this.#approvals,
+      grant: (plugin, approval) => this.#trust.grant(plugin, approval),
+      fresh: (plugin) => this.#catalog.fresh(plugin),
+      secretsTaken: () => parts.secrets.learn(),
+      onEnd: (holding) => this.#onEnd(holding),
+      every: parts.every,
+    });
+    const commit: Generations["commit"] = (change) => this.#generations.commit(change);
+    this.#trust = new TenantTrust({
+      ...parts,
+      tenant: id,
+      policy,
+      narrowing,
+      catalog: this.#catalog,
+      approvals: this.#approvals,
+      authority: this.#authority,
+      kinds: this.#kinds,
+      naming: this.#naming,
+      exposed: (all) => this.#exposures(all),
+      commit,
+    });
+    this.#switches = new TenantSwitches({
+      tenant: id,
+      catalog: this.#catalog,
+      approvals: this.#approvals,
+      authority: this.#authority,
+      trust: this.#trust,
+      quarantine: parts.quarantine,
+      naming: this.#naming,
+      stop: (stopping) => parts.runner.stop(stopping),
+      commit,
+    });
+    this.#starts = new TenantStarts({
+      tenant: id,
+      catalog: this.#catalog,
+      runner: parts.runner,
+      generations: this.#generations,
+      authority: this.#authority,
+      approvals: this.#approvals,
+      limits: parts.lifecycle,
+      callable: (fullId, found) => this.#callable(fullId, found),
+      exposures: (all) => this.#exposures(all),
+    });
+    this.#names = new TenantNames({
+      catalog: this.#catalog,
+      approvals: this.#approvals,
+      trust: this.#trust,
+      naming: this.#naming,
+      kinds: this.#kinds,
+      ownState: (plugin) => this.#ownState(plugin),
+      exposures: (all) => this.#exposures(all),
+      layers: (plugin, approved, lineage) =>
+        layersOf(plugin, { ...approved, narrowing }, policy, parts.spaces.dataOf(lineage), this.#kinds).grant,
+    });
+    this.secrets = ownersSecrets({
+      secrets: parts.secrets,
+      approvals: this.#approvals,
+      authority: this.#authority,
+    });
   }
 
   /** What workers of its plugins reach, and whether programs that they start may be without any confinement. */
@@ -244,18 +206,38 @@ export class Tenant {
     return this.#parts.confinement;
   }
 
-  /** Every plugin that was found, in the loader's order. Reads manifests, and no code. */
-  async list(): Promise<readonly PluginRow[]> {
-    const catalog = await this.#discover();
-    const fresh = catalog.plugins.map((plugin) => this.#fresh(catalog, plugin));
+  /**
+   * Every plugin that was found, in the loader's order. Reads manifests and, of what is trusted, the files that do not look as
+   * they did when they were compared last, or all of them to `verify`; runs nothing.
+   */
+  async list({ verify = false }: { readonly verify?: boolean } = {}): Promise<readonly PluginRow[]> {
+    const { plugins, invalid } = await this.#catalog.discover();
+    const fresh = plugins.map((plugin) => this.#catalog.fresh(plugin));
     const exposed = await this.#exposures(fresh);
-    const rows = await Promise.all(fresh.map((plugin) => this.#row(plugin, fresh, exposed)));
-    return [...rows, ...catalog.invalid.map(invalidRow)];
+    const view = await this.#approvals.view();
+    const seen = new Map<LoadedPlugin, Glanced>();
+    for (const plugin of fresh) seen.set(plugin, await this.#glance(plugin, view, verify));
+    this.#approvals.flush();
+    const naming: NamingParts = {
+      ...this.#naming,
+      isActive: (plugin) => Promise.resolve(seen.get(plugin)?.state === "active"),
+    };
+    const findings = await findCollisions(fresh, exposed, naming);
+    this.#names.noteShadows(findings);
+    const rivals = await rivalries(fresh, naming.isActive);
+    const byPlace = findingsByPlace(findings);
+    const rows = fresh.map((plugin) => {
+      const own = seen.get(plugin)!;
+      const about = byPlace.get(plugin.source.directory) ?? [];
+      const standing = standingAmong(plugin, own, rivals.get(plugin) ?? [], about);
+      return rowOf(plugin, { ...standing, verified: own.verified }, exposed, about);
+    });
+    return [...rows, ...invalid.map(invalidRow)];
   }
 
   /** The manifest of one plugin. Throws CapabilityError when there is none of that name. */
   async manifest(name: string): Promise<Manifest> {
-    return (await this.#plugin(name)).manifest;
+    return (await this.#catalog.plugin(name)).manifest;
   }
 
   /**
@@ -263,26 +245,16 @@ export class Tenant {
    * ManifestError for a declared file that is missing, BundleError for code that cannot be bundled.
    */
   async fingerprint(name: string): Promise<Fingerprint> {
-    return await this.#pin(await this.#plugin(name));
+    return await this.#trust.pin(await this.#catalog.plugin(name));
   }
 
   /**
-   * Approves a plugin as it is: in the tenant's store, or for this process where there is none. Throws TrustError when it
-   * is not what the fingerprint says, HostError `ERR_STORE` when the store cannot be written, and what `fingerprint` throws.
+   * Approves a plugin as it is: in the tenant's store, or for this process where there is none. What runs under an approval
+   * that granted more, or of other bytes, has ended when it settles. Throws TrustError when it is not what the fingerprint
+   * says, HostError `ERR_STORE` when the store cannot be written, and what `fingerprint` throws.
    */
   async trust(name: string, options: TrustOptions): Promise<void> {
-    const review = await this.review(name);
-    const { directory, fingerprint: { hash: found } } = review;
-    if (found !== options.fingerprint) {
-      throw new TrustError(
-        "ERR_TRUST_CHANGED",
-        `Cannot trust plugin "${name}": its fingerprint is ${found}, not ${options.fingerprint}. ${
-          lookAgain(directory)
-        }`,
-        { details: { plugin: name, found, approved: options.fingerprint } },
-      );
-    }
-    await review.approve(options);
+    await this.#trust.trust(name, options);
   }
 
   /**
@@ -291,58 +263,49 @@ export class Tenant {
    * for a plugin that cannot be used.
    */
   async review(name: string): Promise<PluginReview> {
-    const plugin = await this.#plugin(name);
-    refuseUnusable(plugin, (await this.#discover()).plugins);
-    const fingerprint = await this.#pin(plugin);
-    const context = this.#contextOf(plugin, (await this.#quietRecord(plugin))?.lineage ?? newLineage());
-    return {
-      ...reviewPlugin(plugin, fingerprint, this.#kinds),
-      grants: (flags) => previewGrants(grantsOf(plugin.manifest.permissions, flags, context), context),
-      approve: (options) => this.#approve(plugin, fingerprint, options),
-    };
+    return await this.#trust.review(name);
   }
 
   /** The sound trust record of a plugin, whatever its files are now; null without one. Throws HostError `ERR_STORE`. */
   async record(name: string): Promise<TrustRecord | null> {
-    return await this.#approvals.record(await this.#plugin(name));
+    return await this.#approvals.record(await this.#catalog.plugin(name));
   }
 
   /**
-   * Takes trust back, by the plugin's name or its directory, whether or not the plugin is still there; the next call is
-   * refused. Throws TrustError when there is none, CollisionError `ERR_NAME_AMBIGUOUS` naming the directories that have one.
+   * Takes trust back, by the plugin's name or its directory, whether or not the plugin is still there: its calls that are
+   * under way have ended with a TrustError when it settles, and the next one is refused. Throws TrustError when there is
+   * none, CollisionError `ERR_NAME_AMBIGUOUS` naming the directories that have one.
    */
   async untrust(nameOrDirectory: string): Promise<TrustKey> {
-    const keys = await this.#approvals.matching(({ name, directory }) =>
-      name === nameOrDirectory || directory === nameOrDirectory
-    );
-    const key = onlyKey(nameOrDirectory, keys);
-    this.#auditTrust("revoke", key.name, null, { directory: key.directory });
-    await this.#approvals.forget(key);
-    return key;
+    return await this.#generations.commit(() => this.#trust.untrust(nameOrDirectory));
+  }
+
+  /**
+   * What became of a plugin since it was trusted, with what asks for more than was approved marked. Bundles every target, and
+   * runs nothing. Throws TrustError where there is no record of it, HostError `ERR_STORE`.
+   */
+  async diff(name: string): Promise<PluginDiff> {
+    return await this.#trust.diff(name);
   }
 
   /** What the plugin asks of secrets, and whether their owner lets it have them: as it is trusted or, if it is not, once it is. */
   async requestedSecrets(name: string): Promise<readonly RequestedSecret[]> {
-    const plugin = await this.#plugin(name);
-    const { manifest: { permissions }, source: { directory } } = plugin;
-    const kept = this.#approvals.lineage(plugin) ?? (await this.#quietRecord(plugin))?.lineage ??
-      newLineage();
-    const bindings = await orNull(this.#parts.secrets.bindings());
-    const user = { plugin: name, place: directory, bundle: plugin, own: { lineage: kept } };
-    return requestedSecrets(permissions, bindings, user);
+    return await this.#trust.requestedSecrets(await this.#catalog.plugin(name));
   }
 
   /** Looks at a plugin as its author's gate does; runs nothing. Throws what `fingerprint` throws. */
   async check(name: string): Promise<PluginCheck> {
-    const plugin = await this.#plugin(name);
-    const context = this.#contextOf(plugin, newLineage());
-    return await checkPlugin(plugin, await this.#pin(plugin), this.#parts.bundler, this.id, context);
+    const plugin = await this.#catalog.plugin(name);
+    const context = this.#trust.contextOf(plugin, newLineage());
+    return await checkPlugin(plugin, await this.#trust.pin(plugin), this.#parts.bundler, this.id, context);
   }
 
   /** What is known of one plugin without running it. Throws CapabilityError when there is none of that name. */
   async facts(name: string): Promise<PluginFacts> {
-    const { manifest, source, capabilities } = await this.#plugin(name);
-    return { name, manifest, directory: source.directory, capabilities };
+    const plugin = await this.#catalog.plugin(name);
+    const { manifest, source, capabilities } = plugin;
+    const findings = manifestFindings(plugin);
+    return { name, manifest, directory: source.directory, capabilities, findings };
   }
 
   /**
@@ -350,17 +313,110 @@ export class Tenant {
    * `ERR_NAME_AMBIGUOUS` naming the candidates; then nothing is exposed.
    */
   async expose(ids: readonly string[]): Promise<void> {
-    const { plugins } = await this.#discover();
-    const all = plugins.flatMap(({ capabilities }) => capabilities);
-    for (const { fullId } of ids.map((id) => findCapability(id, all))) this.#exposed.add(fullId);
+    await this.#generations.commit(() => this.#switches.expose(ids));
+  }
+
+  /** Offers capabilities no more: calls that are under way go on, the next ones are refused. Throws as `expose` does. */
+  async hide(ids: readonly string[]): Promise<void> {
+    await this.#generations.commit(() => this.#switches.hide(ids));
+  }
+
+  /**
+   * What a full id or a bare name means, on one surface or on any: what is exposed, of plugins that are active. Runs nothing.
+   * Throws CapabilityError, TrustError, or CollisionError naming all who claim it.
+   */
+  resolve(id: string, surface?: string): Promise<ResolvedName> {
+    return this.#names.resolve(id, surface ?? null);
+  }
+
+  /**
+   * What would be offered, what would collide and what would break, if plugins were enabled, disabled or trusted. Changes and
+   * runs nothing, and bundles nothing. What is wrong with the request is told in the plan. Throws HostError `ERR_STORE`.
+   */
+  plan(request: PlanRequest = {}): Promise<Plan> {
+    return this.#names.plan(request);
   }
 
   /**
    * Calls an exposed capability of a trusted plugin with a JSON value. Throws what the stages throw: CapabilityError,
-   * CollisionError, TrustError, BundleError, ActivationError, NotCapableError, GuestError, LimitError or HostError.
+   * CollisionError, TrustError, BundleError, ActivationError, NotCapableError, GuestError, LimitError or HostError. A
+   * TrustError as well when trust is taken back, or a pinned file changes, while it is under way. By a handle, HostError
+   * `ERR_STALE_GENERATION` once its generation is not the present one.
    */
-  async call(id: string, input: unknown, options: CallOptions = {}): Promise<unknown> {
-    return await this.#call(await this.#callable(id), input, options);
+  async call(id: string | Handle, input: unknown, options: CallOptions = {}): Promise<unknown> {
+    if (typeof id !== "string") this.#handles.refuseStale(id, this.#generations.number);
+    const callable = await this.#find(typeof id === "string" ? id : id.id);
+    if (typeof id !== "string") {
+      this.#handles.refuseStale(id, this.#generations.number, callable.holding.approval.lineage);
+    }
+    return await this.#run(callable, input, callable.unit, options);
+  }
+
+  /**
+   * What is offered now: frozen and numbered; the same object as long as nothing changes. Starts nothing. Throws HostError
+   * `ERR_STORE`.
+   */
+  snapshot(): Promise<Snapshot> {
+    return this.#generations.read();
+  }
+
+  /** A capability as the present generation offers it, by full id or by a name that only one has. Throws as `resolve` does. */
+  async handle(id: string): Promise<Handle> {
+    for (;;) {
+      const { number: generation } = this.#generations;
+      const { capability: { fullId, surface }, plugin, holding } = await this.#callable(id);
+      if (generation !== this.#generations.number) continue; // what was found may be of either
+      const facts = { id: fullId, surface, plugin: plugin.name, generation };
+      return this.#handles.make(facts, holding.approval.lineage, (...given) => this.call(...given));
+    }
+  }
+
+  /**
+   * Starts all that a plugin exposes before anybody calls it, or nothing of it. Throws what a call throws before it reaches
+   * the target; ActivationError `ERR_ACTIVATION_CANCELLED` where the signal aborts, and `ERR_ACTIVATION_ROLLBACK_FAILED` where
+   * undoing failed as well.
+   */
+  async activate(name: string, options: ActivateOptions = {}): Promise<void> {
+    await this.#starts.activate(name, options);
+  }
+
+  /**
+   * Starts all plugins that are trusted and enabled, a few at a time and under one budget, and tells what became of each in the
+   * order of the list. When one that is required fails, or the signal aborts, what was begun is undone and its error thrown.
+   */
+  async activateAll(options: ActivateAllOptions = {}): Promise<readonly StartedPlugin[]> {
+    return await this.#starts.activateAll(options);
+  }
+
+  /** How far each plugin that is trusted has come. Starts nothing. */
+  async progress(): Promise<readonly PluginProgress[]> {
+    return await this.#starts.progress();
+  }
+
+  /**
+   * Builds anew from the disk: what runs, and what was required, is started beside what runs, and takes its place as a whole;
+   * what was begun before ends as it was begun. When anything fails, all stays as it was. While one is being built, exactly one
+   * more waits. Throws what `activate` throws.
+   */
+  reload(): Promise<Snapshot> {
+    return this.#starts.reload();
+  }
+
+  /**
+   * Takes no further call, runs what plugins want done at their end, in the reverse order of their start, and gives what failed.
+   * Doing it twice gives the same promise. The host does it before it closes.
+   */
+  stop(): Promise<readonly SallyportError[]> {
+    this.#starts.stopped();
+    return this.#parts.runner.stopAll();
+  }
+
+  /**
+   * The plugin's own text files, as approved. Throws TrustError for a plugin that is not trusted as it is, ResourceError.
+   */
+  async resources(name: string): Promise<PluginResources> {
+    const plugin = await this.#catalog.plugin(name);
+    return resourcesOf(plugin, approvalOf(plugin, await this.#approvals.standing(plugin)).fingerprint);
   }
 
   /**
@@ -371,11 +427,11 @@ export class Tenant {
     const { signal } = origin;
     const onDenial: CallOptions["onDenial"] = (denial) => origin.deny(denial);
     return await callForPlugin(id, origin, {
-      find: () => this.#callable(id),
-      call: (callee) => this.#call(callee, input, { origin, signal, onDenial }),
+      find: () => this.#find(id),
+      call: (callee) => this.#run(callee, input, callee.unit, { origin, signal, onDenial }),
       refused: (code) => {
         const facts = { call: origin.call, kind: "call", value: id, decision: "denied", rule: code } as const;
-        this.#audit({ type: "call", plugin: origin.plugin, ...facts });
+        this.#note({ type: "call", plugin: origin.plugin, ...facts });
       },
     });
   }
@@ -390,10 +446,11 @@ export class Tenant {
     ceiling: Narrowing,
     options: CallOptions = {},
   ): Promise<Discovery> {
-    const { unit, capability, plugin } = await this.#callable(id);
-    const { validator, runner, explain } = this.#parts;
-    const grant = widened(unit.grant, ceilingLayer(ceiling, unit, explain));
-    this.#auditTrust("grant", plugin.name, unit.fingerprint, { discover: capability.fullId, ceiling });
+    this.#parts.calls.take();
+    const callable = await this.#callable(id);
+    const { unit, capability, plugin } = callable;
+    const grant = widened(unit.grant, ceilingLayer(ceiling, unit, this.#parts.explain));
+    this.#trust.audit("grant", plugin.name, unit.fingerprint, { discover: capability.fullId, ceiling });
     const wider: Unit = { ...unit, key: JSON.stringify([unit.key, ceiling]), grant, tellsReads: true };
     const declared = {
       request: plugin.manifest.permissions,
@@ -402,14 +459,7 @@ export class Tenant {
     };
     return await discoverUses(
       declared,
-      (onUse) =>
-        callWithSchemas(
-          plugin.name,
-          capability,
-          input,
-          validator,
-          () => runner.call(wider, input, { ...options, onUse }),
-        ),
+      (onUse) => this.#run(callable, input, wider, { ...options, onUse }),
     );
   }
 
@@ -418,7 +468,7 @@ export class Tenant {
    * is, what would be decided once all that it asks for were approved. Runs nothing.
    */
   async explain(name: string, requirement: Requirement, capability?: string): Promise<Explanation> {
-    const plugin = await this.#plugin(name);
+    const plugin = await this.#catalog.plugin(name);
     const standing = await this.#approvals.standing(plugin);
     const approval = standing.state === "approved" ? standing.approval : null;
     const data = this.#parts.spaces.dataOf(approval?.lineage ?? newLineage());
@@ -437,288 +487,210 @@ export class Tenant {
    * TrustError where there is no record of the plugin as it is, HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
    */
   async saveAnswers(name: string, answers: readonly Answered[], approver: string): Promise<TrustRecord> {
-    const plugin = await this.#plugin(name);
-    const approval = approvalOf(plugin, await this.#approvals.standing(plugin));
-    const record = await this.#approvals.record(plugin);
-    if (record === null) {
-      throw new TrustError(
-        "ERR_TRUST_UNKNOWN",
-        `Cannot save answers about plugin "${name}": it has no trust record. Trust it first`,
-        { details: { plugin: name } },
-      );
-    }
-    const context = this.#contextOf(plugin, approval.lineage);
-    const grants = withAnswers(plugin.manifest.permissions, record.grants, answers, context);
-    const { hash } = approval.fingerprint;
-    this.#auditTrust("trust", name, hash, { approver, kept: true, exposed: record.exposed, grants });
-    await this.#approvals.keep(plugin, { ...approval, approver, grants });
-    return { ...record, approver, grants };
+    return await this.#generations.commit(() => this.#trust.saveAnswers(name, answers, approver));
   }
 
-  /** What names and directories of plugins mean by now (T13). What nobody trusted yet means nothing so far. */
-  async #lineagesOf(plugins: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
-    const known = await this.#approvals.lineages();
-    const meant = plugins.map((plugin) => {
-      const own = known.filter(({ name, directory }) => name === plugin || directory === plugin);
-      return [plugin, own.map(({ lineage }) => lineage)] as const;
+  /**
+   * Lets a plugin run again that was switched off, or stopped for killing workers. Throws CapabilityError when there is none
+   * of that name, CollisionError when it would take a name that another one has, HostError `ERR_STORE` or
+   * `ERR_AUDIT_FAILED`.
+   */
+  async enable(name: string): Promise<Enabled> {
+    return await this.#generations.commit(() => this.#switches.enable(name));
+  }
+
+  /**
+   * Switches a plugin off: what runs of it has ended when this settles, its `stop` code has run, and what failed of that is
+   * given. Its approval, what it exposes and its files stay as they are. Throws CapabilityError when there is none of that name or nobody has trusted it, HostError `ERR_STORE` or
+   * `ERR_AUDIT_FAILED`.
+   */
+  async disable(name: string): Promise<readonly SallyportError[]> {
+    return await this.#switches.disable(name);
+  }
+
+  /**
+   * The emergency stop: takes back every approval, or blocks bytes whoever has approved them or will. What runs of them has
+   * ended when it settles. Throws UsageError for what is no fingerprint, HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
+   */
+  async revoke(
+    what: { readonly all: true } | { readonly fingerprint: string },
+  ): Promise<readonly TrustKey[]> {
+    return await this.#generations.commit(() => this.#switches.revoke(what));
+  }
+
+  /**
+   * Forgets the approvals of plugins whose directory is gone for good, and tells which: one that comes back must be trusted
+   * again. Throws HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
+   */
+  async prune(): Promise<readonly TrustKey[]> {
+    return await this.#switches.prune();
+  }
+
+  /**
+   * Removes all that is kept of the tenant: approvals, secrets, storage, data folders. What runs has ended when this settles,
+   * the log ends with a line about it, and its id may be opened anew. Throws HostError `ERR_STORE` or `ERR_AUDIT_FAILED`;
+   * then it may be called again.
+   */
+  async delete(): Promise<void> {
+    const { audit, confinement, secrets, erase } = this.#parts;
+    await this.#switches.revoke({ all: true });
+    for (const { name } of await secrets.list()) await secrets.delete(name);
+    await this.close();
+    const details = { tenant: "deleted" };
+    writeEvent(audit, {
+      type: "revoke",
+      tenant: this.id,
+      plugin: null,
+      fingerprint: null,
+      call: null,
+      confinement,
+      details,
     });
-    return Object.fromEntries(meant.filter(([, lineages]) => lineages.length > 0));
+    await erase();
   }
 
-  async #call(
-    { unit, capability, plugin }: Callable,
-    input: unknown,
-    options: InnerCallOptions,
-  ): Promise<unknown> {
-    const { validator, runner } = this.#parts;
-    const call = (): Promise<unknown> => runner.call(unit, input, options);
-    return await callWithSchemas(plugin.name, capability, input, validator, call);
-  }
-
-  async #callable(id: string): Promise<Callable> {
-    const catalog = await this.#discover();
-    const { plugins } = catalog;
-    const exposed = await this.#exposures(plugins);
-    const found = findExposed(id, plugins, exposed);
-    const plugin = this.#fresh(catalog, plugins.find(({ capabilities }) => capabilities.includes(found))!);
-    refuseUnusable(plugin, plugins);
-    const approval = approvalOf(plugin, await this.#approvals.standing(plugin));
-    const granted = this.#grant(plugin, approval);
-    const capability = findCapability(found.fullId, plugin.capabilities);
-    refuseNotLive(plugin, capability);
-    if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
-    const decision = this.#decideCall(plugin, capability, approval);
-    return { unit: { ...this.#unit(granted, capability, approval), call: decision }, capability, plugin };
-  }
-
-  /** Every call passes it under the full id, whatever it was called by (R06). */
-  #decideCall({ name }: LoadedPlugin, { fullId }: Capability, { fingerprint }: Approval): Decision {
-    const decision = decideCall(fullId, this.#policy, this.#kinds);
-    if (decision.state === "granted") return decision; // it is written down with the start of the call
-    const { kind, value, state, rule } = decision;
-    this.#audit({
-      type: "call",
-      plugin: name,
-      fingerprint: fingerprint.hash,
-      kind,
-      value,
-      decision: state,
-      rule,
-    });
-    throw deniedCall(decision);
-  }
-
-  /** Directories that no grant reaches, since they are plugins'. */
+  /** Directories that no grant reaches, since they are plugins'; the same list for as long as none was found beside them. */
   pluginRoots(): readonly string[] {
-    return [...(this.#loader.roots ?? []), ...this.#roots];
+    return this.#catalog.roots;
   }
 
   /** Ends what runs; settles when the last call has ended. The host calls it. */
   close(): Promise<void> {
+    this.#authority.close();
+    this.#starts.stopped();
     return this.#parts.runner.close();
   }
 
-  /** Concurrent first questions share one reading; a plugin that is invalid is excluded whole, and the rest goes on. */
-  #discover(): Promise<Catalog> {
-    this.#catalog ??= this.#scan().catch((error: unknown) => {
-      this.#catalog = undefined; // the loader's failure may be over at the next question
-      throw error;
-    });
-    return this.#catalog;
+  /** The same for a list, with whether anything was hashed for it. */
+  async #glance(
+    plugin: LoadedPlugin,
+    view: RecordView,
+    verify: boolean,
+  ): Promise<Glanced> {
+    const unusable = unusableState(plugin, []);
+    if (unusable !== null) return { ...unusable, verified: false };
+    const glance = await this.#approvals.glance(plugin, view, verify);
+    const { verified } = glance;
+    if (glance.standing !== null) return { ...stateOf(glance.standing), verified };
+    const quarantined = await this.#quarantined(plugin, glance.fingerprint);
+    return { ...quarantined ?? { state: "active", reason: null }, verified };
   }
 
-  async #scan(): Promise<Catalog> {
-    const plugins: LoadedPlugin[] = [];
-    const invalid: InvalidPlugin[] = [];
-    for (const location of await this.#loader.load()) {
-      try {
-        plugins.push(loadPlugin(location, this.#kinds));
-      } catch (error) {
-        if (!(error instanceof SallyportError)) throw error;
-        invalid.push({ location, error });
-      }
-    }
-    this.#roots = [
-      ...plugins.map(({ source }) => source.directory),
-      ...invalid.map(({ location }) => location.directory),
-    ];
-    return { plugins, invalid };
+  /** How it stands by itself, whatever other plugins there are. */
+  async #ownState(plugin: LoadedPlugin): Promise<ReturnType<typeof stateOf>> {
+    const unusable = unusableState(plugin, []);
+    if (unusable !== null) return unusable;
+    const standing = await this.#approvals.standing(plugin);
+    if (standing.state !== "approved") return stateOf(standing);
+    return await this.#quarantined(plugin, standing.approval.fingerprint.hash) ?? stateOf(standing);
   }
 
-  /** The plugin with its files as they are on the disk: a new reading when they changed, unless that fails. */
-  #fresh({ plugins }: Catalog, { name, source: { directory } }: LoadedPlugin): LoadedPlugin {
-    const place = plugins.findIndex(({ source }) => source.directory === directory);
-    const known = plugins[place]!;
-    if (this.#approvals.isCurrent(known)) return known;
-    try {
-      const now = loadPlugin(known.location, this.#kinds);
-      if (now.name === name) plugins[place] = now;
-    } catch (error) {
-      // What cannot be read is not what was approved; the old reading tells which files changed.
-      if (!(error instanceof SallyportError)) throw error;
-    }
-    return plugins[place]!;
+  #quarantined({ name: plugin }: LoadedPlugin, fingerprint: string): ReturnType<typeof quarantinedState> {
+    return quarantinedState(this.#parts.quarantine, { tenant: this.id, plugin, fingerprint });
   }
 
-  async #plugin(name: string): Promise<LoadedPlugin> {
-    const catalog = await this.#discover();
-    const { plugins, invalid } = catalog;
-    const plugin = plugins.find((candidate) => candidate.name === name);
-    if (plugin !== undefined) return this.#fresh(catalog, plugin);
-    const broken = invalid.find(({ location }) => basename(location.directory) === name);
-    if (broken !== undefined) throw broken.error;
-    throw new CapabilityError(
-      "ERR_CAPABILITY_UNKNOWN",
-      `Cannot find plugin "${name}": ${namesOf(plugins)}`,
-      { details: { available: plugins.map((candidate) => candidate.name) } },
+  /** What every call passes, whoever makes it: the tenant's rate first, then whether it may be called. */
+  async #find(id: string): Promise<Callable> {
+    this.#parts.calls.take();
+    return this.#authority.recall(id) ?? await this.#callable(id);
+  }
+
+  /** What is called; among the plugins that were found, where these are not the present ones, and then for nobody else. */
+  async #callable(id: string, candidates?: Found): Promise<Callable> {
+    const epoch = await this.#authority.watch();
+    const { plugins } = candidates ?? await this.#catalog.discover();
+    const exposed = await this.#exposures(plugins);
+    const isExposed = ({ fullId }: Capability): boolean => exposed.has(fullId);
+    const offered = await findOffered(id, plugins, isExposed, this.#naming.isActive);
+    const found = offered.capability;
+    const plugin = candidates === undefined ? this.#catalog.fresh(offered.plugin) : offered.plugin;
+    refuseUnusable(plugin, await rivalsOf(plugin, plugins, this.#naming.isActive));
+    const approval = approvalOf(plugin, await this.#approvals.standing(plugin));
+    // Taken back since it was read: whoever took it back did not see what would be held now.
+    if (epoch !== this.#authority.epoch) return await this.#callable(id, candidates);
+    const holding = this.#authority.hold(plugin, approval);
+    const capability = findCapability(found.fullId, plugin.capabilities);
+    refuseNotLive(capability);
+    if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
+    await refuseContested({ plugin, capability }, plugins, exposed, this.#naming);
+    // What is denied is never remembered, so each such call is decided about, and written down.
+    const decision = this.#decideCall(holding, capability);
+    const unit = this.#unit(holding, capability, decision);
+    const callable: Callable = { plugin, capability, unit, holding, schemas: schemasOf(capability) };
+    if (candidates === undefined) this.#authority.remember(id, callable, epoch);
+    return callable;
+  }
+
+  /** Every call passes it under the full id, whatever it was called by (R06). */
+  #decideCall({ plugin, approval }: Holding, { fullId }: Capability): Decision {
+    const decision = decideCall(fullId, this.#policy, this.#kinds);
+    if (decision.state === "granted") return decision; // it is written down with the start of the call
+    const { kind, value, state, rule } = decision;
+    const { hash: fingerprint } = approval.fingerprint;
+    this.#note({ type: "call", plugin: plugin.name, fingerprint, kind, value, decision: state, rule });
+    throw deniedCall(decision);
+  }
+
+  #unit(holding: Holding, capability: Capability, call: Decision): Unit {
+    const { units, granted, approval, tenure } = holding;
+    const known = units.get(capability.fullId);
+    if (known !== undefined) return known;
+    const { spaces } = this.#parts;
+    const unit: Unit = {
+      ...unitOf(granted, capability, approval, tenure, { policy: this.#policy, spaces }),
+      call,
+    };
+    units.set(capability.fullId, unit);
+    return unit;
+  }
+
+  #run({ plugin, capability, schemas }: Callable, input: unknown, unit: Unit, options: InnerCallOptions) {
+    const { validator, runner } = this.#parts;
+    return callWithSchemas(
+      { plugin: plugin.name, capability, schemas, validator },
+      input,
+      () => runner.call(unit, input, options),
     );
   }
 
-  async #exposures(plugins: readonly LoadedPlugin[]): Promise<ReadonlySet<string>> {
-    return new Set([...this.#exposed, ...await this.#approvals.exposed(plugins)]);
+  /** What runs under an approval that is over ends, and that is written down; it ends whether or not it can be. */
+  #onEnd({ plugin, approval, tenure }: Holding): void {
+    const { calls, error } = tenure;
+    this.#parts.runner.end(tenure);
+    if (calls === 0) return;
+    try {
+      this.#trust.audit("revoke", plugin.name, approval.fingerprint.hash, { code: error?.code, calls });
+    } catch {
+      // Nothing is done that would have to be told before: what is granted next is refused by the same log.
+    }
   }
 
-  #pin(plugin: LoadedPlugin): Promise<Fingerprint> {
-    return pinPlugin(plugin, this.#parts.bundler, this.id);
+  /** What is trusted, enabled and exposed, and did not fail to start. */
+  async #content(): Promise<Omit<Snapshot, "generation">> {
+    const { plugins } = await this.#catalog.discover();
+    const fresh = plugins.map((plugin) => this.#catalog.fresh(plugin));
+    const exposed = await this.#exposures(fresh);
+    const { stage } = this.#parts.runner;
+    const offerings: Offering[] = [];
+    for (
+      const plugin of fresh.filter((each) => each.capabilities.some(({ fullId }) => exposed.has(fullId)))
+    ) {
+      if ((await this.#ownState(plugin)).state !== "active") continue;
+      if ((await rivalsOf(plugin, fresh, this.#naming.isActive)).length > 0) continue;
+      const standing = await this.#approvals.standing(plugin);
+      if (standing.state !== "approved") continue;
+      const facts = { place: plugin.source.directory, fingerprint: standing.approval.fingerprint.hash };
+      offerings.push({ plugin, troubleOf: (id) => stage.troubleOf(facts, id) });
+    }
+    return contentOf(offerings, exposed, await findCollisions(fresh, exposed, this.#naming));
   }
 
-  async #approve(plugin: LoadedPlugin, fingerprint: Fingerprint, options: ApprovalOptions): Promise<void> {
-    const { approver, flags, keep = true } = options;
-    const exposed = (options.expose ?? []).map((id) => findCapability(id, plugin.capabilities).fullId);
-    const isKept = keep && this.#approvals.isKept;
-    const before = isKept ? (await this.#approvals.record(plugin))?.lineage : this.#approvals.lineage(plugin);
-    const lineage = before ?? options.lineage ?? (isKept ? newLineage() : temporaryLineage());
-    // A record says in full what was granted; flags mean something only to the process in which they were typed.
-    const approval: Approval = isKept
-      ? {
-        fingerprint,
-        approver,
-        lineage,
-        exposed,
-        grants: grantsOf(
-          options.grants ?? plugin.manifest.permissions,
-          flags,
-          this.#contextOf(plugin, lineage),
-        ),
-      }
-      : { fingerprint, approver, lineage, exposed, grants: options.grants, flags };
-    this.#grant(plugin, approval); // what is required must be granted, or there is nothing to approve
-    this.#auditTrust("trust", plugin.name, fingerprint.hash, { approver, kept: isKept, exposed });
-    if (isKept) await this.#approvals.keep(plugin, approval);
-    else this.#approvals.approve(plugin, approval);
-    this.#parts.warm();
+  #exposures(plugins: readonly LoadedPlugin[]): Promise<ReadonlySet<string>> {
+    return this.#switches.exposures(plugins);
   }
 
-  /** For a display: a store that cannot be used refuses when it is written. */
-  #quietRecord(plugin: LoadedPlugin): Promise<TrustRecord | null> {
-    return orNull(this.#approvals.record(plugin));
-  }
-
-  #auditTrust(
-    type: "trust" | "revoke" | "grant",
-    plugin: string,
-    fingerprint: string | null,
-    details: Readonly<Record<string, unknown>>,
-  ): void {
-    this.#audit({ type, plugin, fingerprint, details });
-  }
-
-  #audit(facts: Pick<AuditEvent, "type" | "plugin"> & Partial<AuditEvent>): void {
+  #note(facts: Pick<AuditEvent, "type" | "plugin"> & Partial<AuditEvent>): void {
     const { audit, confinement } = this.#parts;
     writeEvent(audit, { tenant: this.id, fingerprint: null, call: null, confinement, ...facts });
   }
-
-  #contextOf(plugin: LoadedPlugin, lineage: string): PathContext {
-    const data = this.#parts.spaces.dataOf(lineage);
-    return contextOf(plugin.source.directory, this.#policy, data, this.#kinds);
-  }
-
-  #grant(plugin: LoadedPlugin, approval: Approval): GrantedPlugin {
-    const { fingerprint, approver, lineage, grants, flags } = approval;
-    const trusted: TrustedPlugin = { ...plugin, fingerprint, approver, lineage };
-    const approved = { grants, flags, narrowing: this.#narrowing };
-    const data = this.#parts.spaces.dataOf(lineage);
-    return grantPlugin(trusted, approved, this.#policy, data, this.#kinds);
-  }
-
-  #unit(plugin: GrantedPlugin, capability: Capability, { grants, flags }: Approval): Unit {
-    if (capability.target === undefined) {
-      throw new TypeError(`capability "${capability.fullId}" has no target`);
-    }
-    const target = { path: capability.target.path, export: capability.target.exportName };
-    const { read } = plugin.manifest.permissions;
-    const isMutable = typeof read === "object" && "mutable" in read && read.mutable === true;
-    return {
-      // An approval of less must not meet the isolate of an approval of more.
-      key: JSON.stringify([plugin.fingerprint.hash, plugin.lineage, capability.fullId, grants, flags]),
-      plugin: plugin.name,
-      title: `Plugin "${plugin.name}"`,
-      source: plugin.source,
-      target,
-      declaredIn: join(plugin.source.directory, "plugin.yaml"),
-      fingerprint: plugin.fingerprint.hash,
-      verify: (bundle) => {
-        const departure = departureFrom(plugin.fingerprint, plugin.source, target, bundle);
-        if (departure !== null) throw changedError(plugin, [departure]);
-      },
-      grant: grantCapability(plugin, capability),
-      context: plugin.context,
-      place: plugin.source.directory,
-      bundle: bundleFiles(plugin.source, isMutable, new Set(Object.keys(plugin.fingerprint.files))),
-      own: this.#parts.spaces.spaceOf(plugin.lineage),
-      environment: this.#policy.environment ?? {},
-      limits: limitsOf(plugin.manifest.limits, this.#policy),
-    };
-  }
-
-  async #row(
-    plugin: LoadedPlugin,
-    all: readonly LoadedPlugin[],
-    exposed: ReadonlySet<string>,
-  ): Promise<PluginRow> {
-    const { manifest, location } = plugin;
-    return {
-      name: plugin.name,
-      version: manifest.version,
-      description: manifest.description ?? null,
-      ...(unusableState(plugin, all) ?? stateOf(await this.#approvals.standing(plugin))),
-      directory: location.directory,
-      origin: location.origin,
-      capabilities: plugin.capabilities.map(({ fullId, surface, description }) => ({
-        id: fullId,
-        surface,
-        description: description ?? null,
-        live: isLive(surface),
-        exposed: exposed.has(fullId),
-      })),
-      permissions: manifest.permissions,
-    };
-  }
-}
-
-function orNull<Value>(store: Promise<Value>): Promise<Value | null> {
-  return store.catch((error: unknown) => {
-    if (error instanceof HostError) return null;
-    throw error;
-  });
-}
-
-function invalidRow({ location, error }: InvalidPlugin): PluginRow {
-  return {
-    name: basename(location.directory),
-    version: null,
-    description: null,
-    state: "invalid",
-    reason: error.message,
-    directory: location.directory,
-    origin: location.origin,
-    capabilities: [],
-    permissions: {},
-  };
-}
-
-function namesOf(plugins: readonly LoadedPlugin[]): string {
-  return plugins.length === 0
-    ? "there are no plugins"
-    : `there are ${plugins.map(({ name }) => `"${name}"`).join(", ")}`;
 }

@@ -108,6 +108,14 @@ export interface YamlChange {
   readonly value: unknown;
 }
 
+/** Another name for a key, in its place and with its comments. */
+export interface YamlRename {
+  /** Where the key stands. */
+  readonly path: YamlPath;
+  /** What it is to be called. */
+  readonly rename: string;
+}
+
 /** How the package reads, for looking and for changing alike. */
 const STRICT = {
   version: "1.2",
@@ -123,10 +131,20 @@ const STRICT = {
  * Changes a document that `parseYaml` has accepted, or an empty one, and leaves comments and everything else in it. What
  * comes out is to be read by `parseYaml` before it is believed.
  */
-export function editYaml(bytes: Uint8Array, changes: readonly YamlChange[]): string {
+export function editYaml(bytes: Uint8Array, changes: readonly (YamlChange | YamlRename)[]): string {
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const document = parseDocument(text, STRICT);
-  for (const { path, value } of changes) {
+  for (const change of changes) {
+    const { path } = change;
+    if ("rename" in change) {
+      const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+      const key = isMap(parent)
+        ? parent.items.map((pair) => pair.key).find((each) => isScalar(each) && each.value === path.at(-1))
+        : undefined;
+      if (isScalar(key)) key.value = change.rename;
+      continue;
+    }
+    const { value } = change;
     if (value === undefined) document.deleteIn(path);
     else document.setIn(path, document.createNode(value, { aliasDuplicateObjects: false }));
   }

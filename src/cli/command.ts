@@ -1,7 +1,7 @@
 /** What a command of the command line is. */
 import type { Command } from "commander";
 import type { Kind, KindTable, NotCapableError } from "../../permissions/mod.ts";
-import type { OpDefinition } from "../../runtime/mod.ts";
+import type { EarlyWorker, OpDefinition } from "../../runtime/mod.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What a command works with. */
@@ -18,6 +18,8 @@ export interface CommandContext {
   readonly permissions?: readonly Kind[];
   /** Ops beside the built-in ones, as `createHost` takes them. */
   readonly ops?: readonly OpDefinition[];
+  /** A worker that was started before the command was known in full. */
+  readonly early?: EarlyWorker;
 }
 
 /** One verb. */

@@ -70,7 +70,7 @@ Examples:
     }
     refuseUnattended(flags);
     const input = readInput(flags.input);
-    await using host = await localHost(context);
+    await using host = await localHost(context, undefined, { isPassing: flags.yes === true });
     noticeConfinement(host, context, flags);
     const found = kind === "script"
       ? await discoverScript(host, context, what!, input, flags)

@@ -12,11 +12,13 @@ import {
   type PathContext,
 } from "../../permissions/mod.ts";
 import { type AuditedUse, readUses } from "../audit/uses.ts";
+import { boundaryText } from "../boundary.ts";
+import type { Confinement } from "../../runtime/mod.ts";
 import { findHome } from "../home.ts";
 import { display } from "../display.ts";
 import { contextOf } from "../grant_plugin.ts";
 import { sharedStorage } from "../shared_storage.ts";
-import type { PluginFacts, PluginRow } from "../tenant.ts";
+import type { PluginFacts, PluginRow } from "../tenant_types.ts";
 import type { RequestedSecret } from "../secrets/mod.ts";
 import type { TrustRecord } from "../trust/mod.ts";
 import type { CliCommand } from "./command.ts";
@@ -27,6 +29,7 @@ import type { Terminal } from "./terminal.ts";
 
 interface Found {
   readonly row: PluginRow;
+  readonly level: Confinement;
   readonly facts: PluginFacts;
   readonly grave: readonly GraveEntry[];
   readonly record: TrustRecord | null;
@@ -61,17 +64,22 @@ export const info: CliCommand = {
     );
     const grave = graveOf(facts.manifest.permissions, own);
     // Of an untrusted plugin there is none, or a store that cannot be used, which is then the reason in the row.
-    const record = row.state === "active" || row.state === "changed" ? await tenant.record(name) : null;
+    const record = !["untrusted", "invalid", "incompatible"].includes(row.state)
+      ? await tenant.record(name)
+      : null;
     const { audit } = findHome({ ...context, fromEnvironment: context.environment.SALLYPORT_HOME });
     const fingerprint = record?.fingerprint ?? null;
     const used = readUses(audit, { tenant: LOCAL, plugin: facts.name, fingerprint });
     const cut = record === null ? [] : cutOf(facts, record, own);
     const secrets = await tenant.requestedSecrets(name);
-    const found = { row, facts, grave, record, cut, used, secrets, kinds: kindsOf(context) };
+    const { level } = host.confinement;
+    const found = { row, level, facts, grave, record, cut, used, secrets, kinds: kindsOf(context) };
     return {
       value: {
         ...row,
         manifest: facts.manifest,
+        boundary: { confinement: level, text: boundaryText(level) },
+        problems: facts.findings,
         grave,
         record,
         requested: facts.manifest.permissions,
@@ -93,11 +101,16 @@ function cutOf({ manifest }: PluginFacts, { grants }: TrustRecord, context: Path
   return changes.filter(({ change }) => change === "lost").map(({ kind, entry }) => ({ kind, entry }));
 }
 
-function print({ row, facts, grave, record, cut, used, secrets, kinds }: Found, { out }: Terminal): void {
+function print(
+  { row, level, facts, grave, record, cut, used, secrets, kinds }: Found,
+  { out }: Terminal,
+): void {
   out(`${display(row.name)} ${display(row.version ?? "")}`);
   out(`  state        ${row.state}`);
   if (row.reason !== null) out(`  because      ${display(row.reason)}`);
   out(`  directory    ${display(row.directory)}`);
+  out(`  runs         ${boundaryText(level)}`);
+  for (const problem of facts.findings) out(`  problem      ${problem}`);
   for (const { id, live, exposed } of row.capabilities) {
     out(`  offers       ${display(id)}${live ? "" : "  (not live yet)"}${exposed ? "  (exposed)" : ""}`);
   }

@@ -13,13 +13,23 @@ import {
 } from "../../permissions/mod.ts";
 import { Redactor } from "../../runtime/mod.ts";
 import { VERSION } from "../version.ts";
+import { audit } from "./audit.ts";
 import { check } from "./check.ts";
 import { type CliCommand, type CommandContext, CommandFailure } from "./command.ts";
+import { dev } from "./dev.ts";
+import { diff } from "./diff.ts";
+import { disable } from "./disable.ts";
 import { discover } from "./discover.ts";
+import { doctor } from "./doctor.ts";
+import { enable } from "./enable.ts";
 import { explain } from "./explain.ts";
+import { expose, hide } from "./expose.ts";
 import { info } from "./info.ts";
 import { init } from "./init.ts";
+import { link } from "./link.ts";
 import { list } from "./list.ts";
+import { plan } from "./plan.ts";
+import { revoke } from "./revoke.ts";
 import { run } from "./run.ts";
 import { secrets } from "./secrets.ts";
 import { shownLines } from "./terminal.ts";
@@ -39,8 +49,19 @@ export const COMMANDS: readonly CliCommand[] = [
   info,
   trust,
   untrust,
+  revoke,
+  enable,
+  disable,
+  expose,
+  hide,
+  diff,
+  plan,
   secrets,
+  audit,
+  doctor,
   init,
+  link,
+  dev,
 ];
 
 /** Runs one command line and gives its exit code; never rejects. */
@@ -79,7 +100,9 @@ export async function runCli(argv: readonly string[], context: CommandContext): 
   };
   try {
     const kinds = kindTable(context.permissions);
-    for (const verb of COMMANDS) configure(verb, kinds);
+    // Where the line names a verb, nobody asks for the flags of the others.
+    const named = COMMANDS.filter(({ name }) => name === argv.find((word) => !word.startsWith("-")));
+    for (const verb of named.length > 0 ? named : COMMANDS) configure(verb, kinds);
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {

@@ -51,13 +51,14 @@ export function reviewLines(
 /** The last screen: what is approved, where, and all that is grave about it. */
 export function questionLines(
   { name, directory, fingerprint }: ReviewedPlugin,
-  grave: readonly GraveEntry[],
+  { grave, project }: Pick<GrantPreview, "grave" | "project">,
 ): string[] {
   return [
     "",
     `Trust plugin "${display(name)}"?`,
     `  directory    ${display(directory)}`,
     `  fingerprint  ${fingerprint.hash}`,
+    ...(project === null ? [] : [`  $project     ${display(project)}`]),
     ...graveLines(grave),
   ];
 }
@@ -111,7 +112,8 @@ export function valueLines(value: unknown, indent: string): string[] {
   });
 }
 
-function section(title: string, lines: readonly string[]): string[] {
+/** A title with lines below it; that there are none is a line as well. */
+export function section(title: string, lines: readonly string[]): string[] {
   return ["", `${title}:`, ...(lines.length === 0 ? ["  nothing"] : lines.map((line) => `  ${line}`))];
 }
 

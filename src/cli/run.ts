@@ -1,6 +1,7 @@
 /** `run`: one capability of a plugin, or a single script whose flags are its manifest. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { UsageError } from "../../permissions/mod.ts";
 import { type Denial, type GuestLine, toOperator } from "../../runtime/mod.ts";
 import type { Host } from "../host.ts";
@@ -58,8 +59,9 @@ Examples:
     refuseForeignFlags(kind === "script", what!, capability, flags);
     const input = readInput(flags.input);
     using operator = flags.prompt === true ? openOperator(context.terminal) : null;
-    await using host = await localHost(context, operator?.asker);
+    await using host = await localHost(context, operator?.asker, { isPassing: flags.yes === true });
     noticeConfinement(host, context, flags);
+    await setImmediate(); // the worker that starts meanwhile is answered here, and goes on
     const guest = operator?.guest ?? context.terminal.guest;
     if (kind === "script") return await runScript(host, context, what!, input, flags, guest);
     const target = { what: what!, isDirectory: kind === "directory", capability };

@@ -3,20 +3,21 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageError } from "../../permissions/mod.ts";
 import type { Host } from "../host.ts";
-import { fixedLoader, type Loader } from "../loaders/mod.ts";
-import type { Tenant, TenantOptions } from "../tenant.ts";
+import type { Loader } from "../loaders/mod.ts";
+import type { Tenant } from "../tenant.ts";
+import type { TenantOptions } from "../tenant_types.ts";
 import type { CommandContext } from "./command.ts";
-import { LOCAL, localLoader, localPolicy, localSecrets, localStore } from "./local.ts";
+import { LOCAL, localLoader, localPolicy, localSecrets, localStore, namedLoader } from "./local.ts";
 
 /** Opens the tenant in which a plugin is found, and gives the plugin's name. Throws UsageError, and for an invalid one. */
 export async function openPlugin(
   host: Host,
   context: CommandContext,
   what: string,
-  options: Pick<TenantOptions, "narrowing"> = {},
+  options: Pick<TenantOptions, "narrowing" | "index"> = {},
 ): Promise<{ readonly tenant: Tenant; readonly name: string }> {
   const directory = directoryOf(context, what);
-  const plugins: Loader = directory === null ? localLoader(context) : fixedLoader([directory]);
+  const plugins: Loader = directory === null ? localLoader(context) : namedLoader(context, [directory]);
   const policy = localPolicy(context, {});
   const stores = { store: localStore(context), secrets: localSecrets(context) };
   const tenant = host.tenant(LOCAL, { policy, plugins, ...stores, ...options });

@@ -7,7 +7,7 @@ import type { GrantPreview, PluginReview } from "../review.ts";
 import type { RequestedSecret } from "../secrets/mod.ts";
 import { openPrompt, type Prompt } from "./ask.ts";
 import type { CliCommand, CommandResult } from "./command.ts";
-import { kindsOf, localHost } from "./local.ts";
+import { kindsOf, localHost, localIndex } from "./local.ts";
 import { addPermissionFlags, type FlagRequest, permissionsOf, spellFlags } from "./permission_flags.ts";
 import { questionLines, reviewLines } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
@@ -39,7 +39,7 @@ Examples:
   async run(context, [what], flags) {
     const expose = exposeFlag(flags);
     await using host = await localHost(context);
-    const { tenant, name } = await openPlugin(host, context, what!);
+    const { tenant, name } = await openPlugin(host, context, what!, { index: localIndex(context) });
     const review = await tenant.review(name);
     const permissions = permissionsOf(flags, kindsOf(context));
     const narrowing = { permissions, cwd: context.cwd };
@@ -90,9 +90,9 @@ async function decide(
 }
 
 /** What is grave wants the plugin's name typed, so that no habit answers it (T16). */
-async function isAgreed(prompt: Prompt, review: Shown, grants: GrantPreview): Promise<boolean> {
+export async function isAgreed(prompt: Prompt, review: Shown, grants: GrantPreview): Promise<boolean> {
   prompt.show(reviewLines(review, grants, review.secrets));
-  prompt.show(questionLines(review, grants.grave));
+  prompt.show(questionLines(review, grants));
   if (grants.grave.length > 0) {
     return await prompt.ask("Type the plugin's name to trust it, anything else to leave it: ") ===
       review.name;
@@ -167,14 +167,8 @@ function resultOf(
     },
     print({ out }) {
       if (!isShown) {
-        for (
-          const line of [
-            ...reviewLines(review, grants, review.secrets),
-            ...questionLines(review, grants.grave),
-          ]
-        ) {
-          out(line);
-        }
+        const lines = reviewLines(review, grants, review.secrets);
+        for (const line of [...lines, ...questionLines(review, grants)]) out(line);
       }
       out(`Trusted "${name}" ${fingerprint.hash}`);
     },

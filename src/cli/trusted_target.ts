@@ -2,7 +2,8 @@
  * The plugin that a command line runs: found, and trusted for good or, with `--yes`, for this run. `run` and `discover` are
  * the same up to here.
  */
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import {
   describeRequest,
   flagName,
@@ -23,16 +24,19 @@ import type { LimitRequest } from "../manifest/mod.ts";
 import { quoteArgument } from "../quote.ts";
 import { findCapability } from "../registry.ts";
 import { lookAgain } from "../plugin_state.ts";
-import type { PluginFacts, Tenant } from "../tenant.ts";
+import type { Tenant } from "../tenant.ts";
+import type { PluginFacts } from "../tenant_types.ts";
 import type { CommandContext } from "./command.ts";
 import {
   kindsOf,
   limitFlags,
   LOCAL,
+  localIndex,
   localLoader,
   localPolicy,
   localSecrets,
   localStore,
+  namedLoader,
   noticeUnconfined,
   refuseUnusableSettings,
 } from "./local.ts";
@@ -78,12 +82,15 @@ export async function openTrusted(
   const permissions = permissionsOf(flags, kindsOf(context));
   const tenant = host.tenant(LOCAL, {
     policy,
-    plugins: isDirectory ? [resolve(context.cwd, what)] : localLoader(context),
+    plugins: isDirectory ? namedLoader(context, [what]) : localLoader(context),
     store: localStore(context),
+    // With --yes nothing outlives the run; nothing is approved for good then, so there is nothing to keep either.
+    index: localIndex(context, flags.yes === true),
     secrets: localSecrets(context),
     narrowing: { permissions, cwd: context.cwd },
   });
   const plugin = await pluginOf(tenant, what, isDirectory);
+  await setImmediate(); // the worker that starts meanwhile is answered here, and goes on
   noticeIdleFlags(plugin, permissions, context, flags);
   const id = idOf(plugin, capability);
   const grave = ungivenGrave(

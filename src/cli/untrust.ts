@@ -4,7 +4,8 @@ import { resolve, sep } from "node:path";
 import { display } from "../display.ts";
 import { realAncestor } from "../home.ts";
 import type { CliCommand, CommandContext } from "./command.ts";
-import { LOCAL, localHost, localStore } from "./local.ts";
+import { placeOfKey } from "../trust/mod.ts";
+import { linkOf, LOCAL, localHost, localStore } from "./local.ts";
 
 /** The verb. */
 export const untrust: CliCommand = {
@@ -18,17 +19,18 @@ export const untrust: CliCommand = {
   async run(context, [what]) {
     await using host = await localHost(context);
     const tenant = host.tenant(LOCAL, { plugins: [], store: localStore(context) });
-    const { name, directory } = await tenant.untrust(meant(context, what!));
+    const key = await tenant.untrust(meant(context, what!));
+    const { name, directory } = key;
     return {
       value: { plugin: name, directory },
-      print: ({ out }) => out(`"${display(name)}" in ${display(directory)} is no longer trusted`),
+      print: ({ out }) => out(`"${display(name)}" in ${display(placeOfKey(key))} is no longer trusted`),
     };
   },
 };
 
 /** A record is found by its real directory; one that is gone may be named as it was. */
-function meant({ cwd }: CommandContext, what: string): string {
-  const path = resolve(cwd, what);
+function meant(context: CommandContext, what: string): string {
+  const path = resolve(context.cwd, what);
   const isPath = what.includes(sep) || statSync(path, { throwIfNoEntry: false }) !== undefined;
-  return isPath ? realAncestor(path) : what;
+  return isPath ? linkOf(context, path) ?? realAncestor(path) : what;
 }

@@ -51,6 +51,29 @@ export function parseManifest(
   return deepFreeze(result.manifest);
 }
 
+/** A key that is unknown and can only have been meant as one other. */
+export interface MisspelledKey {
+  /** Where it stands. */
+  readonly path: FieldPath;
+  /** What was meant. */
+  readonly meant: string;
+}
+
+/** Keys that a `did you mean` with one answer in the same place would put right; none in a text that is not acceptable YAML. */
+export function misspelledKeys(bytes: Uint8Array, kinds: KindTable = KINDS): readonly MisspelledKey[] {
+  const { value, issues } = parseYaml(bytes, { file: "plugin.yaml", limits: LIMITS });
+  if (value === undefined || issues.length > 0) return [];
+  const found = examine(value, kinds).findings.flatMap(({ path, hint, isAboutKey }): MisspelledKey[] => {
+    const [, meant] = /^did you mean "([A-Za-z]+)"\?$/.exec(hint ?? "") ?? [];
+    return isAboutKey !== true || meant === undefined ? [] : [{ path, meant }];
+  });
+  const places = found.map(({ path, meant }) => JSON.stringify([...path.slice(0, -1), meant]));
+  return found.filter(({ path, meant }, place) =>
+    valueAt(value, [...path.slice(0, -1), meant]) === undefined &&
+    places.indexOf(places[place]!) === places.lastIndexOf(places[place]!)
+  );
+}
+
 function examine(
   value: unknown,
   kinds: KindTable,

@@ -60,6 +60,11 @@ export function folderName(path: string): string | undefined {
   return path.split("/").at(-2);
 }
 
+/** Whether Windows takes a name for a device: it does whatever follows the first dot, and with space before it. */
+export function isDeviceName(segment: string): boolean {
+  return DEVICES.test((segment.split(".")[0] ?? "").trim());
+}
+
 const DEVICES = /^(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[1-9¹²³])$/i;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const RESERVED = new Set(
@@ -97,9 +102,7 @@ function faultOfSegment(segment: string): string | undefined {
   if (new TextEncoder().encode(segment).length > LIMITS.segmentBytesMax) {
     return `must not hold a name longer than ${LIMITS.segmentBytesMax} bytes`;
   }
-  // Windows finds the device whatever follows the first dot, and with space before it.
-  const stem = (segment.split(".")[0] ?? "").trim();
-  return DEVICES.test(stem) ? `must not hold the device name "${display(stem)}"` : undefined;
+  return isDeviceName(segment) ? `must not hold the device name "${display(segment)}"` : undefined;
 }
 
 function faultOfExport(name: string): string | undefined {

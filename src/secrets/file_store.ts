@@ -1,23 +1,20 @@
-/**
- * The store of the command line: `secrets.json` beside the settings, which nobody but its owner can read. It is believed,
- * locked and replaced as the settings are; no grant reaches it, since it is Sallyport's own state (T03).
- */
-import { join } from "node:path";
+/** The store of the command line: `secrets.json` beside the settings. */
 import { z } from "zod";
 import type { OwnedSecret } from "../../runtime/mod.ts";
-import type { FileStat } from "../source_file.ts";
+import { ownedJson } from "../stores/owned_json.ts";
 import { TRUST_LIMITS, type TrustLimits } from "../trust/limits.ts";
-import { withLock } from "../trust/lock.ts";
-import { ensureDirectory, openSettings, replaceFile, unusable } from "../trust/settings_file.ts";
 import { pinned, type SecretStore } from "./store.ts";
 
 interface Entry extends OwnedSecret {
   readonly tenant: string;
 }
 
-const NAME = "secrets.json";
+interface Content {
+  readonly v: 1;
+  readonly secrets: readonly Entry[];
+}
 
-const content = z.strictObject({
+const content: z.ZodType<Content> = z.strictObject({
   v: z.literal(1),
   secrets: z.array(z.strictObject({
     tenant: z.string(),
@@ -34,33 +31,19 @@ export function fileSecretStore(
   home: string,
   options: { readonly limits?: Partial<TrustLimits> } = {},
 ): SecretStore {
-  const limits = { ...TRUST_LIMITS, ...options.limits };
-  let known: { readonly stat: FileStat; readonly entries: readonly Entry[] } | null = null;
-
-  const entries = (): readonly Entry[] => {
-    const file = openSettings(home, limits.settingsBytesMax, known?.stat ?? null, NAME);
-    if (file === null) return known!.entries;
-    const found = entriesOf(file.path, file.bytes);
-    // Two writes within one tick of the file system's clock may look alike.
-    const isSettled = file.stat !== null &&
-      Date.now() - Number(file.stat.ctimeNs / 1_000_000n) > limits.settledMs;
-    known = isSettled ? { stat: file.stat, entries: found } : null;
-    return found;
-  };
-  const change = async (work: (entries: readonly Entry[]) => readonly Entry[]): Promise<void> => {
-    ensureDirectory(home);
-    await withLock(join(home, `${NAME}.lock`), limits, () => {
-      const { path, bytes } = openSettings(home, limits.settingsBytesMax, null, NAME)!;
-      const next = { v: 1, secrets: work(entriesOf(path, bytes)) };
-      const text = Buffer.from(`${JSON.stringify(next, null, 2)}\n`);
-      if (text.byteLength > limits.settingsBytesMax) {
-        throw unusable(path, `it would be larger than ${limits.settingsBytesMax} bytes`, "Remove a secret");
-      }
-      replaceFile(path, text);
-    });
-  };
+  const file = ownedJson<Content>({
+    home,
+    name: "secrets.json",
+    schema: content,
+    empty: { v: 1, secrets: [] },
+    writer: "`sallyport secrets`",
+    cure: "Remove a secret",
+    limits: { ...TRUST_LIMITS, ...options.limits },
+  });
+  const change = (work: (entries: readonly Entry[]) => readonly Entry[]): Promise<void> =>
+    file.change(({ secrets }) => ({ v: 1, secrets: work(secrets) }));
   return {
-    list: async (tenant) => entries().filter((entry) => entry.tenant === tenant).map(withoutTenant),
+    list: async (tenant) => file.read().secrets.filter((entry) => entry.tenant === tenant).map(withoutTenant),
     put: (tenant, secret) =>
       change((
         before,
@@ -89,21 +72,4 @@ function withoutTenant({ tenant: _tenant, ...secret }: Entry): OwnedSecret {
 
 function isOf(entry: Entry, tenant: string, name: string): boolean {
   return entry.tenant === tenant && entry.name === name;
-}
-
-/** Throws when the text is not acceptable: it is then neither believed nor ever overwritten. What it says is never repeated. */
-function entriesOf(path: string, bytes: Uint8Array | null): readonly Entry[] {
-  if (bytes === null || bytes.byteLength === 0) return [];
-  const value = parsed(bytes);
-  const result = content.safeParse(value);
-  if (result.success) return result.data.secrets;
-  throw unusable(path, "it is not what `sallyport secrets` writes", "Correct it by hand, or remove it");
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -69,14 +69,18 @@ export interface TenantSecrets extends Secrets, SecretSource {
   ): Promise<void>;
   /** All bindings by name, without the values. */
   bindings(): Promise<readonly Bindings[]>;
-  /** Makes all values known to the redactor, before anything is said that could repeat one. */
-  learn(): Promise<void>;
+  /**
+   * Makes all values known to the redactor, before anything is said that could repeat one, and gives those that were taken
+   * from somebody since it was last asked, as they were: deleted, or no longer bound to all that they were bound to, and meant.
+   */
+  learn(): Promise<readonly OwnedSecret[]>;
 }
 
 /** Opens them; reads nothing yet. */
 export function openSecrets(
   { tenant, store, redactor, audit, confinement }: TenantSecretsParts,
 ): TenantSecrets {
+  let seen: readonly OwnedSecret[] = [];
   /** What ends with its host is not worth keeping, and would be nobody's afterwards. By name, then by plugin. */
   const passing = new Map<string, Map<string, string>>();
   const all = async (): Promise<readonly OwnedSecret[]> => {
@@ -169,9 +173,22 @@ export function openSecrets(
       return (await all()).find((secret) => secret.name === name) ?? null;
     },
     async learn() {
-      await all();
+      const before = seen;
+      seen = await all();
+      return before.filter((secret) => isTaken(secret, seen.find(({ name }) => name === secret.name)));
     },
   };
+}
+
+/** A value that was replaced is none that was taken: the next request uses the new one. */
+function isTaken({ hosts, plugins, lineages = {} }: OwnedSecret, now: OwnedSecret | undefined): boolean {
+  if (now === undefined) return true;
+  return hosts.some((host) => !now.hosts.includes(host)) ||
+    plugins.some((plugin) => !now.plugins.includes(plugin)) ||
+    Object.entries(lineages).some(([plugin, before]) => {
+      const meant = now.lineages?.[plugin]; // absent is whoever comes first, which takes it from nobody yet
+      return meant !== undefined && before.some((lineage) => !meant.includes(lineage));
+    });
 }
 
 /** What is wrong, with the cure; the value itself is never repeated. */

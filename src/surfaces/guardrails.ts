@@ -27,6 +27,7 @@ export const guardrails: Surface<readonly GuardrailEntry[]> = targetSurface({
   name: "guardrails",
   doc: "Code that may stop what goes in or comes out.",
   live: false,
+  standsAlone: true,
   entry,
   fullId: slashId,
 });

@@ -29,6 +29,7 @@ export const interceptors: Surface<readonly InterceptorEntry[]> = {
   name: "interceptors",
   doc: "Code around a call, ordered by priority.",
   live: false,
+  standsAlone: true,
   section: z.array(entry).max(LIMITS.entriesMax),
   capabilities: (section, plugin) =>
     section.map((raw, index) => {

@@ -31,14 +31,35 @@ export const SURFACES = {
   guardrails,
   interceptors,
   panels,
-} as const;
+} as const satisfies Readonly<Record<SurfaceName, unknown>>;
 
 /** The name of a surface. */
-export type SurfaceName = keyof typeof SURFACES;
+export type SurfaceName =
+  | "tools"
+  | "commands"
+  | "hooks"
+  | "prompts"
+  | "skills"
+  | "agents"
+  | "playbooks"
+  | "packs"
+  | "themes"
+  | "providers"
+  | "guardrails"
+  | "interceptors"
+  | "panels";
 
 export type { CommandEntry } from "./commands.ts";
 export type { GuardrailEntry } from "./guardrails.ts";
 export type { CommandHook, HookEvent, HookGroup, HooksSection, ModuleHook } from "./hooks.ts";
 export type { InterceptorEntry } from "./interceptors.ts";
-export type { Capability, DeclaredFile, JsonPath, NamedEntry, Surface, TargetEntry } from "./surface.ts";
+export type {
+  Capability,
+  CollisionMoment,
+  DeclaredFile,
+  JsonPath,
+  NamedEntry,
+  Surface,
+  TargetEntry,
+} from "./surface.ts";
 export type { ToolAnnotations, ToolEntry } from "./tools.ts";

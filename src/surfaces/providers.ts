@@ -15,6 +15,7 @@ export const providers: Surface<readonly TargetEntry[]> = targetSurface({
   name: "providers",
   doc: "Services that the host matches by itself, built-in ones first.",
   live: false,
+  collides: "match",
   entry,
   fullId: (plugin, name) => `plugin/${plugin}/${name}`,
 });

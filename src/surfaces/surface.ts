@@ -48,6 +48,9 @@ export interface NamedEntry {
   readonly at: JsonPath;
 }
 
+/** When a collision shows: as plugins are found, as a capability is about to be offered, or as a name is first looked up. */
+export type CollisionMoment = "discovery" | "registration" | "match";
+
 /** One kind of thing that plugins offer. */
 export interface Surface<Section = unknown> {
   /** Its key under `capabilities:`. */
@@ -56,6 +59,14 @@ export interface Surface<Section = unknown> {
   readonly doc: string;
   /** Whether this version can run what is declared; otherwise it is listed and refused when used. */
   readonly live: boolean;
+  /** A plugin that offers anything on it shares no worker: what others do to a worker must not stop it (T11). */
+  readonly standsAlone?: boolean;
+  /** When it is refused that two owners claim one name on it; absent where names are only said with their plugin's. */
+  readonly collides?: CollisionMoment;
+  /** Its entries may have no target: lifecycle code then registers what is behind them. */
+  readonly isRegistered?: boolean;
+  /** Its names collide only where the tenant's naming is `bare`. */
+  readonly collidesWhenBare?: boolean;
   /** The schema of its section, where the built-in kinds of permission exist. */
   readonly section: z.ZodType<Section>;
   /** The same where these kinds exist; absent if its entries have no permissions of their own. */
@@ -74,8 +85,8 @@ export interface Surface<Section = unknown> {
 export interface TargetEntry {
   /** Its name inside the plugin. */
   readonly name: string;
-  /** The code, `path:export`. */
-  readonly target: string;
+  /** The code, `path:export`; absent where lifecycle code registers it. */
+  readonly target?: string;
   /** What it does, for people and models. */
   readonly description?: string;
 }
@@ -85,6 +96,10 @@ export interface TargetSurfaceOptions<Entry extends TargetEntry> {
   readonly name: string;
   readonly doc: string;
   readonly live: boolean;
+  readonly standsAlone?: boolean;
+  readonly collides?: CollisionMoment;
+  readonly collidesWhenBare?: boolean;
+  readonly isRegistered?: boolean;
   readonly entry: z.ZodType<Entry>;
   entryFor?(kinds: KindTable): z.ZodType<Entry>;
   fullId(plugin: string, name: string): string;
@@ -95,35 +110,38 @@ export interface TargetSurfaceOptions<Entry extends TargetEntry> {
 export function targetSurface<Entry extends TargetEntry>(
   options: TargetSurfaceOptions<Entry>,
 ): Surface<readonly Entry[]> {
-  const { name: surface, doc, live, entry } = options;
+  const { name: surface, doc, live, standsAlone = false, collides, collidesWhenBare = false, entry } =
+    options;
+  const { isRegistered = false } = options;
   const listOfEntries = (schema: z.ZodType<Entry>) => z.array(schema).max(LIMITS.entriesMax);
   return {
     name: surface,
     doc,
     live,
+    standsAlone,
+    collidesWhenBare,
+    isRegistered,
+    ...(collides === undefined ? {} : { collides }),
     section: listOfEntries(entry),
     sectionFor: (kinds) => listOfEntries(options.entryFor?.(kinds) ?? entry),
     capabilities: (section, plugin) =>
       section.map((raw, index) => {
-        const target = targetOf(raw.target);
+        const target = raw.target === undefined ? undefined : targetOf(raw.target);
         return {
           surface,
           name: raw.name,
           fullId: options.fullId(plugin, raw.name),
           aliases: options.aliases?.(plugin, raw.name) ?? [],
-          target,
-          files: [target.path],
+          ...(target === undefined ? { files: [] } : { target, files: [target.path] }),
           ...(raw.description === undefined ? {} : { description: raw.description }),
           raw,
           at: [index],
         };
       }),
     files: (section) =>
-      section.map((raw, index) => ({
-        path: targetOf(raw.target).path,
-        role: "target",
-        at: [index, "target"],
-      })),
+      section.flatMap(({ target }, index): DeclaredFile[] =>
+        target === undefined ? [] : [{ path: targetOf(target).path, role: "target", at: [index, "target"] }]
+      ),
     names: (section) =>
       listOf(section).flatMap((raw, index) => {
         const name = memberOf(raw, "name");
@@ -152,6 +170,7 @@ export function documentSurface(options: DocumentSurfaceOptions): Surface<readon
     name: surface,
     doc,
     live,
+    collides: "discovery",
     extensions,
     section: z.array(fileReference(extensions)).max(LIMITS.entriesMax),
     capabilities: (section, plugin) =>

@@ -30,8 +30,8 @@ export interface ToolAnnotations {
 export interface ToolEntry {
   /** Its name inside the plugin. */
   readonly name: string;
-  /** The code, `path:export`. */
-  readonly target: string;
+  /** The code, `path:export`; may be left out where `lifecycle.activate` registers it. */
+  readonly target?: string;
   /** What it does, for people and models. */
   readonly description?: string;
   /** JSON Schema of the input, always of an object. Absent: any object. */
@@ -55,7 +55,7 @@ const caller = z.string().refine((id) => PLUGIN_NAME.test(id) || FULL_ID.test(id
 const entryFor = (kinds: KindTable): z.ZodType<ToolEntry> =>
   keyed({
     name: capabilityName,
-    target: targetText,
+    target: targetText.exactOptional(),
     description: descriptionText.exactOptional(),
     input: jsonSchema({ objectOnly: true }).exactOptional(),
     output: jsonSchema({ objectOnly: false }).exactOptional(),
@@ -77,6 +77,9 @@ export const tools: Surface<readonly ToolEntry[]> = targetSurface({
   name: "tools",
   doc: "Functions that a model or a program calls with one JSON object.",
   live: true,
+  collides: "registration",
+  collidesWhenBare: true,
+  isRegistered: true,
   entry: entryFor(KINDS),
   entryFor,
   fullId: (plugin, name) => `plugin__${plugin}__${name}`,

@@ -5,6 +5,7 @@ import {
   KINDS,
   type KindTable,
   layerOf,
+  longForm,
   type PathContext,
   type PermissionRequest,
 } from "../../permissions/mod.ts";
@@ -49,12 +50,6 @@ function meets(
     const both = kind.meet(rule.entry, agreed);
     return both === null ? [] : [kind.displayEntry(both)];
   });
-}
-
-function longForm(given: unknown): KindRequestObject {
-  if (given === undefined) return {};
-  // The cast holds: a record is held to the schema of requests.
-  return given === true || Array.isArray(given) ? { allow: given } : given as KindRequestObject;
 }
 
 function joinedDeny(

@@ -6,6 +6,7 @@ import {
   KINDS,
   type KindTable,
   layerOf,
+  longForm,
   type PathContext,
   type PermissionRequest,
   type RequestEntry,
@@ -32,7 +33,7 @@ export function grantsOf(
     // The casts hold: whoever brings a request has held it to the schema, or `layerOf` will.
     const asked = request[kind] as KindRequest | undefined;
     if (asked === undefined) continue;
-    const { reason: _reason, required: _required, ...plain } = isLong(asked) ? asked : { allow: asked };
+    const { reason: _reason, required: _required, ...plain } = longForm(asked);
     const stated = narrowing?.permissions[kind] as KindRequest | undefined;
     if (narrowing === undefined || stated === undefined) {
       grants[kind] = withoutExtensions(plain);
@@ -70,8 +71,4 @@ function withoutExtensions(object: object): KindRequestObject {
   return Object.fromEntries(
     Object.entries(object).filter(([key, value]) => value !== undefined && !key.startsWith("x-")),
   );
-}
-
-function isLong(asked: KindRequest): asked is KindRequestObject {
-  return asked !== true && !Array.isArray(asked);
 }

@@ -12,6 +12,12 @@ export interface TrustLimits {
   readonly recordsMax: number;
   /** Capabilities that one record exposes. */
   readonly exposedMax: number;
+  /** Projects for which one record was approved. */
+  readonly projectsMax: number;
+  /** npm packages whose versions one record repeats. */
+  readonly packagesMax: number;
+  /** Characters of such a version. */
+  readonly versionCharsMax: number;
   /** Characters of each text in a record. */
   readonly textCharsMax: number;
   /** Size of one list of pins. */
@@ -31,9 +37,32 @@ export const TRUST_LIMITS: TrustLimits = Object.freeze({
   settingsNodesMax: 200_000,
   recordsMax: 2_000,
   exposedMax: 4_096,
+  projectsMax: 64,
+  packagesMax: 256,
+  versionCharsMax: 64,
   textCharsMax: 4_096,
   pinsBytesMax: 64 * 1_048_576,
   lockWaitMs: 10_000,
   lockPollMs: 10,
   settledMs: 1_000,
+});
+
+/** How soon what happens to an approval reaches what runs under it (T14). */
+export interface AuthorityLimits {
+  /** Between two looks at the trust records and the secrets. */
+  readonly storePollMs: number;
+  /** Between two looks at the pinned files; a multiple of the former. */
+  readonly sweepMs: number;
+  /** A store that does not say in this time what is trusted counts as one that cannot be believed. */
+  readonly revokeMs: number;
+  /** A plugin that was not called for this long is looked at again when it is called, and not before. */
+  readonly watchedMs: number;
+}
+
+/** The values in force; the rule wants half a second for the store, one for the files, two until calls have ended. */
+export const AUTHORITY_LIMITS: AuthorityLimits = Object.freeze({
+  storePollMs: 250,
+  sweepMs: 500,
+  revokeMs: 1_500,
+  watchedMs: 5_000,
 });

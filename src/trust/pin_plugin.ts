@@ -1,7 +1,6 @@
 /** Pins one loaded plugin: what a person approves when they approve it. */
-import { BundleError, ManifestError, resolvePath } from "../../permissions/mod.ts";
+import { BundleError, isWithin, longForm, ManifestError, resolvePath } from "../../permissions/mod.ts";
 import type { Bundler, BundleTarget } from "../bundler/mod.ts";
-import { isInside } from "../home.ts";
 import { declaredFiles, type Manifest, parseTarget } from "../manifest/mod.ts";
 import type { LoadedPlugin } from "../plugin.ts";
 import { SourceError } from "../source_file.ts";
@@ -55,17 +54,12 @@ function targetsOf(manifest: Manifest, { capabilities }: LoadedPlugin): BundleTa
 
 /** Plugin-relative read entries are pinned as trees unless the manifest says that they change (decision 6, T20). */
 function pinnedTrees({ permissions }: Manifest, bundle: string): string[] {
-  const { read } = permissions;
-  if (read === undefined || read === true) return [];
-  const isList = Array.isArray(read);
-  const request = read as { allow?: unknown; mutable?: boolean };
-  if (!isList && request.mutable === true) return [];
-  const entries = isList ? read : request.allow;
-  if (!Array.isArray(entries)) return [];
+  const { allow = [], mutable } = longForm(permissions.read);
+  if (allow === true || mutable === true) return [];
   // As the grant reads them: however an entry is spelled, what it gives of the plugin's own folder is pinned.
-  return entries.flatMap((entry) => {
+  return allow.flatMap((entry) => {
     if (typeof entry !== "string" || /^\$(?:data|project|home)(?:\/|$)/.test(entry)) return [];
     const path = resolvePath(entry, { cwd: bundle });
-    return isInside(path, bundle) ? [path === bundle ? "." : path.slice(bundle.length + 1)] : [];
+    return isWithin(bundle, path) ? [path === bundle ? "." : path.slice(bundle.length + 1)] : [];
   });
 }

@@ -19,6 +19,8 @@ export interface TrustKey {
   readonly directory: string;
   /** Name of the plugin. */
   readonly name: string;
+  /** Where the link stands through which it is found: another plugin than the one in the directory itself. Absent without one. */
+  readonly link?: string;
 }
 
 /** One approval. The pins themselves are kept beside it, under their fingerprint. */
@@ -37,6 +39,12 @@ export interface TrustRecord extends TrustKey {
   readonly approvedAt: string;
   /** Names the plugin's storage and data folder: made at the first trust, kept when it is trusted anew. */
   readonly lineage: string;
+  /** Whether its owner has switched it off: what was approved stays approved, and nothing of it runs. Absent is not. */
+  readonly disabled?: true;
+  /** Versions that npm packages in it said they were, by folder, for displays; absent is none. */
+  readonly packages?: Readonly<Record<string, string>>;
+  /** Absolute paths that `$project` stood for when it was approved; absent where no entry of the grants starts there. */
+  readonly projects?: readonly string[];
 }
 
 /** A record as a store has it: sound, or broken by hand, which counts as changed and never as trusted. */
@@ -55,14 +63,19 @@ const shapeFor = (kinds: KindTable) =>
     exposed: z.array(text).max(LIMITS.exposedMax),
     approver: text,
     approved_at: z.iso.datetime(),
+    disabled: z.boolean().exactOptional(),
     lineage: z.string().regex(LINEAGE, { error: "must be 32 hexadecimal digits" }),
+    packages: z.record(text, z.string().max(LIMITS.versionCharsMax)).exactOptional(),
+    projects: z.array(text.startsWith("/")).max(LIMITS.projectsMax).exactOptional(),
   });
 
 /** Whom an entry of the settings is about, or null when it does not say so. */
 export function keyOfEntry(entry: unknown): TrustKey | null {
   const [tenant, directory, name] = ["tenant", "directory", "name"].map((key) => memberOf(entry, key));
   if (typeof tenant !== "string" || typeof directory !== "string" || typeof name !== "string") return null;
-  return { tenant, directory, name };
+  const link = memberOf(entry, "link");
+  if (link === undefined) return { tenant, directory, name };
+  return typeof link === "string" ? { tenant, directory, name, link } : null;
 }
 
 /** The lineage of an entry that may be broken elsewhere, or null. */
@@ -71,8 +84,13 @@ export function lineageOfEntry(entry: unknown): string | null {
   return typeof lineage === "string" && LINEAGE.test(lineage) ? lineage : null;
 }
 
-/** Reads an entry of the settings, where these kinds of permission exist. What is broken is told, and trusts nothing. */
-export function readRecord(key: TrustKey, entry: unknown, kinds: KindTable = KINDS): StoredRecord {
+/** Reads entries of the settings, where these kinds of permission exist. What is broken is told, and trusts nothing. */
+export function recordReader(kinds: KindTable = KINDS): (key: TrustKey, entry: unknown) => StoredRecord {
+  const shape = shapeFor(kinds);
+  return (key, entry) => readRecord(key, entry, shape);
+}
+
+function readRecord(key: TrustKey, entry: unknown, shape: ReturnType<typeof shapeFor>): StoredRecord {
   const algorithm = memberOf(entry, "algorithm");
   if (typeof algorithm === "string" && algorithm !== TRUST_ALGORITHM) {
     const reason =
@@ -80,7 +98,7 @@ export function readRecord(key: TrustKey, entry: unknown, kinds: KindTable = KIN
       `"${TRUST_ALGORITHM}" only`;
     return { isSound: false, key, reason };
   }
-  const parsed = shapeFor(kinds).safeParse(entry);
+  const parsed = shape.safeParse(entry);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue === undefined || issue.path.length === 0 ? "it" : issue.path.join(".");
@@ -90,7 +108,17 @@ export function readRecord(key: TrustKey, entry: unknown, kinds: KindTable = KIN
       reason: `its trust record is broken: ${field}: ${issue?.message ?? "is wrong"}`,
     };
   }
-  const { fingerprint, grants, exposed, approver, approved_at: approvedAt, lineage } = parsed.data;
+  const {
+    fingerprint,
+    grants,
+    exposed,
+    approver,
+    approved_at: approvedAt,
+    lineage,
+    projects,
+    disabled,
+    packages,
+  } = parsed.data;
   const record = {
     ...key,
     algorithm: TRUST_ALGORITHM,
@@ -100,6 +128,9 @@ export function readRecord(key: TrustKey, entry: unknown, kinds: KindTable = KIN
     approver,
     approvedAt,
     lineage,
+    ...(disabled === true ? { disabled } : {}),
+    ...(packages === undefined ? {} : { packages }),
+    ...(projects === undefined ? {} : { projects }),
   };
   return { isSound: true, record: Object.freeze(record) };
 }
@@ -108,10 +139,12 @@ export function readRecord(key: TrustKey, entry: unknown, kinds: KindTable = KIN
 export function entryOf(record: TrustRecord): Readonly<Record<string, unknown>> {
   const { tenant, name, directory, algorithm, fingerprint, grants, exposed, approver, approvedAt, lineage } =
     record;
+  const { projects, disabled, packages, link } = record;
   return {
     tenant,
     name,
     directory,
+    ...(link === undefined ? {} : { link }),
     algorithm,
     fingerprint,
     grants,
@@ -119,12 +152,30 @@ export function entryOf(record: TrustRecord): Readonly<Record<string, unknown>> 
     approver,
     approved_at: approvedAt,
     lineage,
+    ...(disabled === true ? { disabled } : {}),
+    ...(packages === undefined ? {} : { packages }),
+    ...(projects === undefined ? {} : { projects: [...projects] }),
   };
 }
 
 /** Whether two keys are one. */
 export function isSameKey(a: TrustKey, b: TrustKey): boolean {
-  return a.tenant === b.tenant && a.directory === b.directory && a.name === b.name;
+  return a.tenant === b.tenant && a.directory === b.directory && a.name === b.name && a.link === b.link;
+}
+
+/** A key as text. */
+export function idOfKey({ tenant, directory, name, link }: TrustKey): string {
+  return JSON.stringify([tenant, directory, name, ...(link === undefined ? [] : [link])]);
+}
+
+/** A record's key alone. */
+export function keyAlone({ tenant, directory, name, link }: TrustKey): TrustKey {
+  return { tenant, directory, name, ...(link === undefined ? {} : { link }) };
+}
+
+/** Where whoever decided about it saw it: two records never have one place and one name. */
+export function placeOfKey({ directory, link }: Pick<TrustKey, "directory" | "link">): string {
+  return link ?? directory;
 }
 
 function memberOf(value: unknown, key: string): unknown {

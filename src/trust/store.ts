@@ -14,17 +14,21 @@ import { TRUST_LIMITS, type TrustLimits } from "./limits.ts";
 import { withLock } from "./lock.ts";
 import {
   entryOf,
+  idOfKey,
   isSameKey,
   keyOfEntry,
   lineageOfEntry,
-  readRecord,
+  recordReader,
   type StoredRecord,
   type TrustKey,
   type TrustRecord,
 } from "./record.ts";
 import { ensureDirectory, openSettings, replaceFile, unusable } from "./settings_file.ts";
 
-/** Keeps trust records. Methods throw HostError `ERR_STORE` when the place cannot be believed, read or written. */
+/**
+ * Keeps trust records. While plugins run it is asked a few times a second what it lists, so that what somebody else takes
+ * back reaches them. Methods throw HostError `ERR_STORE` when the place cannot be believed, read or written.
+ */
 export interface TrustStore {
   /** The record of one plugin, or null. */
   get(key: TrustKey): Promise<StoredRecord | null>;
@@ -35,6 +39,15 @@ export interface TrustStore {
    * the key has already wins. Gives the record as it is kept.
    */
   put(record: TrustRecord, pins: Pins): Promise<TrustRecord>;
+  /**
+   * Changes what a sound record says of its plugin's use, reading and writing under one lock; null where there is none.
+   * Absent in a store that cannot: the record is then put anew.
+   */
+  update?(key: TrustKey, change: RecordChange): Promise<TrustRecord | null>;
+  /** Fingerprints that nobody may run, whoever trusts them; absent is none. */
+  blocked?(): Promise<readonly string[]>;
+  /** Adds to those. Absent in a store that keeps none. */
+  block?(fingerprint: string): Promise<void>;
   /** Forgets a record, whether or not it is sound; says whether there was one. */
   remove(key: TrustKey): Promise<boolean>;
   /** The pins of a fingerprint, or null when they are gone or damaged. */
@@ -46,20 +59,32 @@ export interface TrustStore {
   withKinds?(kinds: KindTable): TrustStore;
 }
 
+/** What may be changed of a record without a new approval. */
+export interface RecordChange {
+  /** Full ids of the capabilities that may be called, instead of the former ones. */
+  readonly exposed?: readonly string[];
+  /** Whether it is switched off. */
+  readonly disabled?: boolean;
+}
+
 /** A fresh lineage: it tells nothing of the plugin. */
 export function newLineage(): string {
   return randomBytes(16).toString("hex");
 }
 
-interface Content {
-  readonly path: string;
+/** What the settings say. */
+interface Told {
+  readonly records: readonly StoredRecord[];
+  readonly blocked: readonly string[];
+}
+
+interface Content extends Settings {
   readonly bytes: Uint8Array | null;
-  /** All members of the map. */
-  readonly value: Readonly<Record<string, unknown>>;
   readonly entries: readonly unknown[];
 }
 
 const LIST = "trusted_plugins";
+const BLOCKED = "blocked";
 
 /**
  * The store of the command line: `trusted_plugins:` of `settings.yaml` in the directory `home`, and the pins beside it,
@@ -70,23 +95,53 @@ export function settingsTrustStore(
   home: string,
   options: { readonly limits?: Partial<TrustLimits> } = {},
 ): TrustStore {
-  return storeFor(home, { ...TRUST_LIMITS, ...options.limits }, KINDS);
+  const limits = { ...TRUST_LIMITS, ...options.limits };
+  return storeFor(home, limits, KINDS, settingsReader(home, limits));
 }
 
-function storeFor(home: string, limits: TrustLimits, kinds: KindTable): TrustStore {
-  const pinsDirectory = join(home, "pins");
-  let known: { readonly stat: FileStat; readonly records: readonly StoredRecord[] } | null = null;
+/** All that the settings in a directory say; of none, nothing. */
+export interface Settings {
+  /** Where the file is. */
+  readonly path: string;
+  /** All members of the map. */
+  readonly value: Readonly<Record<string, unknown>>;
+}
 
-  const records = (): readonly StoredRecord[] => {
+/** The store, and a way to read the rest of the file that does not parse it once more. */
+export function settingsStore(
+  home: string,
+): { readonly store: TrustStore; readonly settings: () => Settings } {
+  const settings = settingsReader(home, TRUST_LIMITS);
+  return { store: storeFor(home, TRUST_LIMITS, KINDS, settings), settings };
+}
+
+/** Reads the file when it looks otherwise than before; the same content is the same object. Throws HostError `ERR_STORE`. */
+function settingsReader(home: string, limits: TrustLimits): () => Content {
+  let known: { readonly content: Content; readonly stat: FileStat } | null = null;
+  return () => {
     const file = openSettings(home, limits.settingsBytesMax, known?.stat ?? null);
-    if (file === null) return known!.records;
-    const found = recordsOf(contentOf(file.path, file.bytes, limits).entries, kinds);
+    if (file === null) return known!.content;
+    const content = contentOf(file.path, file.bytes, limits);
     // Two writes within one tick of the file system's clock may look alike.
     const isSettled = file.stat !== null &&
       Date.now() - Number(file.stat.ctimeNs / 1_000_000n) > limits.settledMs;
-    known = isSettled ? { stat: file.stat, records: found } : null;
+    known = isSettled ? { content, stat: file.stat } : null;
+    return content;
+  };
+}
+
+function storeFor(home: string, limits: TrustLimits, kinds: KindTable, read: () => Content): TrustStore {
+  const pinsDirectory = join(home, "pins");
+  const understood = new WeakMap<Content, Told>();
+
+  const told = (): Told => {
+    const content = read();
+    const found = understood.get(content) ??
+      { records: recordsOf(content.entries, kinds), blocked: blockedOf(content) };
+    understood.set(content, found);
     return found;
   };
+  const records = (): readonly StoredRecord[] => told().records;
   const change = async <Value>(work: (content: Content) => Value): Promise<Value> => {
     ensureDirectory(home);
     return await withLock(join(home, "settings.yaml.lock"), limits, () => {
@@ -101,7 +156,7 @@ function storeFor(home: string, limits: TrustLimits, kinds: KindTable): TrustSto
     }
   };
 
-  return {
+  const store: TrustStore = {
     get: async (key) => records().find((stored) => isSameKey(keyOf(stored), key)) ?? null,
     list: async (tenant) => records().filter((stored) => keyOf(stored).tenant === tenant),
     put: (record, pins) =>
@@ -121,6 +176,28 @@ function storeFor(home: string, limits: TrustLimits, kinds: KindTable): TrustSto
         dropPins(before.flatMap((entry) => fingerprintOfEntry(entry) ?? []), entries);
         return kept;
       }),
+    update: (key, { exposed, disabled }) =>
+      change((content) => {
+        const places = placesOf(content.entries, key);
+        const stored = recordsOf(content.entries, kinds).find((each) => isSameKey(keyOf(each), key));
+        if (stored?.isSound !== true) return null;
+        const { disabled: wasDisabled, ...before } = stored.record;
+        const record: TrustRecord = {
+          ...before,
+          ...(exposed === undefined ? {} : { exposed }),
+          ...(disabled ?? wasDisabled === true ? { disabled: true } : {}),
+        };
+        write(content, putChanges(content, places, record), limits);
+        return Object.freeze(record);
+      }),
+    blocked: async () => told().blocked,
+    block: (fingerprint) =>
+      change((content) => {
+        const before = blockedOf(content);
+        if (before.includes(fingerprint)) return;
+        if (before.length >= limits.recordsMax) throw tooMany(content.path, limits);
+        write(content, [{ path: [BLOCKED], value: [...before, fingerprint] }], limits);
+      }),
     remove: (key) =>
       change((content) => {
         const places = placesOf(content.entries, key);
@@ -131,27 +208,27 @@ function storeFor(home: string, limits: TrustLimits, kinds: KindTable): TrustSto
         return true;
       }),
     pins: async (fingerprint) => readPins(pinsDirectory, fingerprint, limits),
-    withKinds: (others) => storeFor(home, limits, others),
+    withKinds: (others) => others === kinds ? store : storeFor(home, limits, others, read),
   };
+  return store;
 }
 
-/** All that the settings in a directory say; of none, nothing. Throws HostError `ERR_STORE` when they cannot be believed or read. */
-export function readSettings(home: string): Pick<Content, "path" | "value"> {
-  const { path, bytes } = openSettings(home, TRUST_LIMITS.settingsBytesMax, null)!;
-  return contentOf(path, bytes, TRUST_LIMITS);
+/** What the settings in a directory say now. Throws HostError `ERR_STORE` when they cannot be believed or read. */
+export function readSettings(home: string): Settings {
+  return settingsReader(home, TRUST_LIMITS)();
 }
 
 function recordsOf(entries: readonly unknown[], kinds: KindTable): readonly StoredRecord[] {
-  const found: StoredRecord[] = [];
+  const found = new Map<string, StoredRecord>();
+  const read = recordReader(kinds);
   for (const entry of entries) {
     const key = keyOfEntry(entry);
     if (key === null) continue; // it does not say whom it is about, so it trusts nobody
-    const twin = found.findIndex((stored) => isSameKey(keyOf(stored), key));
+    const id = idOfKey(key);
     const reason = "there are two trust records of it";
-    if (twin === -1) found.push(readRecord(key, entry, kinds));
-    else found[twin] = { isSound: false, key, reason };
+    found.set(id, found.has(id) ? { isSound: false, key, reason } : read(key, entry));
   }
-  return found;
+  return [...found.values()];
 }
 
 function keyOf(stored: StoredRecord): TrustKey {
@@ -194,6 +271,19 @@ function contentOf(path: string, bytes: Uint8Array | null, limits: TrustLimits):
   return { path, bytes, value: settings, entries };
 }
 
+/** Throws for what is no list of fingerprints: to pass over it would let run what somebody meant to stop. */
+function blockedOf({ path, value }: Content): readonly string[] {
+  const list = value[BLOCKED] ?? [];
+  if (Array.isArray(list) && list.every((each) => fingerprintOfEntry({ fingerprint: each }) !== null)) {
+    return list as string[]; // the cast holds: each was just seen to be a fingerprint
+  }
+  throw unusable(
+    path,
+    `${BLOCKED} is not a list of fingerprints`,
+    "Correct it by hand; it is not overwritten",
+  );
+}
+
 function putChanges({ entries }: Content, places: readonly number[], record: TrustRecord): YamlChange[] {
   const entry = entryOf(record);
   const [first, ...rest] = places;
@@ -202,9 +292,15 @@ function putChanges({ entries }: Content, places: readonly number[], record: Tru
       ? [{ path: [LIST], value: [entry] }]
       : [{ path: [LIST, entries.length], value: entry }];
   }
-  // Key by key, so that what somebody added to the record stays.
+  const before = entries[first];
+  // What a former approval was for, or a switch that was turned back.
+  const left = ["projects", "disabled", "packages"].filter((key) =>
+    typeof before === "object" && before !== null && Object.hasOwn(before, key) && !Object.hasOwn(entry, key)
+  );
+  // Key by key, so that what somebody added to the record stays; but not what a former approval was for.
   return [
     ...Object.entries(entry).map(([key, value]) => ({ path: [LIST, first, key], value })),
+    ...left.map((key) => ({ path: [LIST, first, key], value: undefined })),
     ...removals(rest),
   ];
 }

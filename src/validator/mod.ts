@@ -108,7 +108,7 @@ export class Validator {
     };
     const [code, isolate] = await Promise.all([
       libraryCode(bundler, tenant),
-      pool.isolate(`${tenant}/#validator`, broker, principal, limits),
+      pool.isolate({ broker, principal, limits, cordon: `validator ${tenant}` }),
     ]);
     const { denialPrefix } = principal;
     const config = guestConfig({
