@@ -48,7 +48,9 @@ function normalised({ stdout, stderr, exit }: Outcome, place: string): Outcome {
       .replaceAll(join(place, "home"), "<home>")
       .replaceAll(ROOT, "<root>")
       .replaceAll(/\bsha256:[0-9a-f]{64}\b/g, "sha256:<hash>")
-      .replaceAll(VERSION, "<version>");
+      .replaceAll(/confinement (?:strong|medium|weak): .*$/gm, "confinement <level>")
+      .replaceAll(VERSION, "<version>")
+      .replaceAll(/\b\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d\.\d{3}Z(?:-\d+-[0-9a-f]{8})?/g, "<time>");
   return { stdout: plain(stdout), stderr: plain(stderr), exit };
 }
 

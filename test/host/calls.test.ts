@@ -106,15 +106,15 @@ test("[R36] an unknown id lists what there is", async () => {
   expect(error.message).toContain("plugin__known__go");
 });
 
-test("two plugins of one name are both a collision, and neither runs", async () => {
+test("of two plugins with one name that nobody has trusted, the name means neither, and others run", async () => {
   const [first, second] = [1, 2].map((n) => pluginOf("twin", { go: `export const go = () => ${n};` }));
   const tenant = host.tenant("twins", {
     plugins: [first!, second!, pluginOf("other", { go: "export const go = () => 3;" })],
   });
-  expect((await tenant.list()).map(({ state }) => state)).toEqual(["collision", "collision", "untrusted"]);
+  expect((await tenant.list()).map(({ state }) => state)).toEqual(["untrusted", "untrusted", "untrusted"]);
   const { hash } = await tenant.fingerprint("twin");
   const error = await failureOf(tenant.trust("twin", { fingerprint: hash, approver: "test" }));
-  expect(error.code).toBe("ERR_COLLISION");
+  expect(error.code).toBe("ERR_NAME_AMBIGUOUS");
   for (const directory of [first!, second!]) expect(error.message).toContain(directory);
   await approve(tenant, "other");
   expect(await tenant.call("plugin__other__go", {})).toBe(3);

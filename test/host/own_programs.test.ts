@@ -5,7 +5,7 @@ import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { rememberedJail } from "../../runtime/mod.ts";
 import { findPrograms } from "../../src/programs.ts";
-import { approve, approved, failureOf, hosted, pluginOf, temporary } from "./support.ts";
+import { approve, approved, failureOf, hosted, pluginOf, refusalOf, temporary } from "./support.ts";
 
 const canRun = process.env.SALLYPORT_TEST_STRONG === "1" || typeof await rememberedJail()() !== "string";
 const CODE = `export const go = async ({ name }) => {
@@ -30,7 +30,7 @@ describe("a program of the plugin's own", () => {
       const other = await failureOf(tenant.call("go", { name: "./bin/other" }));
       expect(other.code).toBe("ERR_NOT_CAPABLE");
       writeFileSync(join(directory, "bin/tool"), "#!/bin/sh\necho changed\n");
-      const changed = await failureOf(tenant.call("go", { name: "./bin/tool" }));
+      const changed = await refusalOf(() => tenant.call("go", { name: "./bin/tool" }));
       expect(changed).toMatchObject({ code: "ERR_TRUST_CHANGED", details: { changed: ["bin/tool"] } });
     },
   );

@@ -10,7 +10,7 @@ import {
   settingsTrustStore,
   type Tenant,
 } from "../../src/mod.ts";
-import { approve, approved, failureOf, hosted, pluginOf, temporary, write } from "./support.ts";
+import { approve, approved, failureOf, hosted, pluginOf, refusalOf, temporary, write } from "./support.ts";
 
 const VALUE = "ghp-or-not_0123456789/abc+def";
 const FETCH = `export const go = async ({ url, init }) => {
@@ -275,7 +275,7 @@ test("[T02][T36] a file that somebody else could have read or written is not bel
   expect(await tenant.call("go", {})).toBe(1);
   chmodSync(file, 0o640);
   // What is known of no secret cannot be kept out of what leaves.
-  expect(await failureOf(tenant.call("go", {}))).toMatchObject({
+  expect(await refusalOf(() => tenant.call("go", {}))).toMatchObject({
     code: "ERR_STORE",
     message: expect.stringContaining("chmod 600"),
   });

@@ -73,6 +73,19 @@ export async function failureOf(promise: Promise<unknown>): Promise<SallyportErr
   throw new Error("nothing was refused");
 }
 
+/** The error that calls come to fail with, as soon as what happened behind them is seen: the bound of T14, and slack. */
+export async function refusalOf(call: () => Promise<unknown>): Promise<SallyportError> {
+  for (const start = Date.now(); Date.now() - start < 10_000;) {
+    try {
+      await call();
+    } catch (error) {
+      return error as SallyportError; // the tests assert its code
+    }
+    await new Promise((resume) => setTimeout(resume, 20));
+  }
+  throw new Error("nothing was refused");
+}
+
 /** Waits until `isTrue` holds, or fails after ten seconds. */
 export async function until(isTrue: () => boolean): Promise<void> {
   for (let waited = 0; !isTrue(); waited += 20) {

@@ -169,8 +169,8 @@ test("[T34] the person's own settings may accept unconfined programs, said at ea
   const audited = () => {
     const folder = join(home, "audit/local");
     const [last] = readdirSync(folder).sort().slice(-1);
-    return (JSON.parse(readFileSync(join(folder, last!), "utf8").split("\n")[0]!) as { confinement: string })
-      .confinement;
+    const [, event] = readFileSync(join(folder, last!), "utf8").split("\n"); // the first line is the segment's own
+    return (JSON.parse(event!) as { confinement: string }).confinement;
   };
   const run = async () => {
     const lines: string[] = [];

@@ -1,4 +1,7 @@
-/** A process of its own that works on a store: `write HOME PREFIX COUNT`, or `hold LOCK`, which ends while it holds it. */
+/**
+ * A process of its own that works on a store: `write HOME PREFIX COUNT`, `hold LOCK`, which ends while it holds it, or
+ * `forget HOME TENANT`, which removes all records of a tenant.
+ */
 import process from "node:process";
 import { withLock } from "../../src/trust/lock.ts";
 import { settingsTrustStore } from "../../src/trust/store.ts";
@@ -12,4 +15,9 @@ if (verb === "hold") {
   });
 }
 const store = settingsTrustStore(place!);
+if (verb === "forget") {
+  for (const stored of await store.list(prefix!)) {
+    await store.remove(stored.isSound ? stored.record : stored.key);
+  }
+}
 for (let index = 0; index < Number(count); index++) await store.put(recordOf(`${prefix}${index}`), PINS);

@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, cpSync, readFileSync, rmSync, writeFileSync 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { settingsTrustStore, type Tenant, type TenantOptions, type TrustStore } from "../../src/mod.ts";
-import { failureOf, hosted, pluginOf, temporary, write } from "../host/support.ts";
+import { failureOf, hosted, pluginOf, refusalOf, temporary, write } from "../host/support.ts";
 
 const host = await hosted();
 let count = 0;
@@ -160,7 +160,7 @@ describe("a record", () => {
     const { store, tenant } = await trusted(directory);
     expect(await tenant.call("go", {})).toBe("help pack");
     await opened(directory, store).untrust("pinned");
-    expect((await failureOf(tenant.call("go", {}))).code).toBe("ERR_TRUST_UNKNOWN");
+    expect((await refusalOf(() => tenant.call("go", {}))).code).toBe("ERR_TRUST_UNKNOWN");
     expect((await failureOf(tenant.untrust("pinned"))).code).toBe("ERR_TRUST_UNKNOWN");
   });
 
