@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    setupFiles: ["test/offline.ts"],
     pool: "forks",
     // Two workers of the product and two forks fill a small machine; more only makes deadlines late.
     maxWorkers: 2,

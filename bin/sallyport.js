@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Finds a Node that the isolate engine has a binary for, and runs the command line with it. Plain JavaScript without
 // dependencies, because it also has to work on the Nodes that cannot run the rest.
-import { spawn, spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -12,10 +11,12 @@ const FORWARDED_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
 const ROOT = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
 
 if (SUPPORTED_MAJORS.has(process.versions.node.split(".")[0])) {
-  const built = join(ROOT, "dist/src/main.js");
-  await import(existsSync(join(ROOT, "src/main.ts")) ? "../src/main.ts" : `file://${built}`);
+  await import(
+    existsSync(join(ROOT, "src/main.ts")) ? "../src/main.ts" : `file://${join(ROOT, "dist/cli/main.js")}`
+  );
 } else {
-  const node = findNode(ROOT);
+  const { spawn, spawnSync } = await import("node:child_process"); // costs a start, which the usual case does not pay
+  const node = findNode(ROOT, spawnSync);
   if (node === null) {
     console.error(
       `sallyport: Node ${process.versions.node} cannot run the isolate engine and no Node 26 is installed beside Sallyport. ` +
@@ -36,20 +37,20 @@ if (SUPPORTED_MAJORS.has(process.versions.node.split(".")[0])) {
 }
 
 /** The Node that was installed with Sallyport: in its own node_modules, or in the one that it stands in. */
-function findNode(from) {
+function findNode(from, spawnSync) {
   for (let folder = from;; folder = dirname(folder)) {
     for (
       const name of ["node_modules/.bin/node", "node_modules/node/bin/node", "node_modules/node/bin/node.exe"]
     ) {
       const path = join(folder, name);
-      if (existsSync(path) && runs(path)) return path;
+      if (existsSync(path) && runs(path, spawnSync)) return path;
     }
     if (folder === dirname(folder)) return null;
   }
 }
 
 /** A Node whose install script did not run is a stub that only says so. */
-function runs(path) {
+function runs(path, spawnSync) {
   const { status, stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
   return status === 0 && SUPPORTED_MAJORS.has(String(stdout).slice(1).split(".")[0]);
 }

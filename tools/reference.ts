@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { isGrave, KINDS, type KindTable, type PathContext } from "../permissions/mod.ts";
+import { markdownTable } from "./markdown_table.ts";
 
 /** The page that has the table. */
 export const PAGE = join(import.meta.dirname, "../README.md");
@@ -22,7 +23,7 @@ export function kindsTable(kinds: KindTable = KINDS): string {
     const grave = entries.filter((entry) => isGrave(name, entry, context));
     return [`\`${name}\``, doc, examples.map(code).join(", ") || "none", graveText(grave, entries.length)];
   });
-  return markdown([["Kind", "What it gates", "Entries, for example", "Grave"], ...rows]);
+  return markdownTable([["Kind", "What it gates", "Entries, for example", "Grave"], ...rows]);
 }
 
 /** The page with its table as it must be now. Throws where the marks are not there. */
@@ -47,16 +48,6 @@ function graveText(grave: readonly unknown[], all: number): string {
 
 function code(entry: unknown): string {
   return `\`${JSON.stringify(entry)}\``;
-}
-
-/** Columns are padded, as the formatter of this repository wants them. */
-function markdown(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const [head, ...body] = rows.map((row) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`
-  );
-  const line = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return [head, line, ...body].join("\n");
 }
 
 if (import.meta.main) {
