@@ -5,7 +5,7 @@ import { type GuestLimits, RUNTIME_LIMITS } from "./limits.ts";
 import type { WorkerEnd } from "./worker_end.ts";
 
 /** For a call that took too long. */
-export function wallError({ title }: Principal, wallMs: number): LimitError {
+export function wallError({ title }: Pick<Principal, "title">, wallMs: number): LimitError {
   return new LimitError(
     "ERR_LIMIT_WALL",
     `${title} did not answer within ${wallMs} ms and was stopped. Raise limits.wallMs, or --wall-ms on the command line, if it needs longer`,

@@ -25,6 +25,7 @@ export { enginePath } from "./engine.ts";
 export { afterTimers } from "./deadlines.ts";
 export { failureToError, type GuestAnswer, type GuestFailure, readFailures } from "./guest_answer.ts";
 export { guestConfig, newDenialPrefix } from "./guest_config.ts";
+export { wallError } from "./guest_errors.ts";
 export { GuestIsolate } from "./guest_isolate.ts";
 export type { GuestLine, RunOptions } from "./guest_run.ts";
 export { hasMoreNodes, isDeeper } from "./json_depth.ts";

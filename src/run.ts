@@ -1,6 +1,6 @@
 /** One call on its way: when it must have ended, who may end it, and what it has to tell. */
 import { randomUUID } from "node:crypto";
-import { ActivationError, HostError, LimitError, SallyportError } from "../permissions/mod.ts";
+import { ActivationError, HostError, SallyportError } from "../permissions/mod.ts";
 import {
   afterTimers,
   type CallOrigin,
@@ -8,6 +8,7 @@ import {
   type GuestLine,
   type Redactor,
   type Use,
+  wallError,
 } from "../runtime/mod.ts";
 import type { Stage } from "./stage.ts";
 import type { Unit } from "./unit.ts";
@@ -138,11 +139,8 @@ export function tooLate(unit: Unit, { wallMs, signal, isActivation }: Run): Sall
   if (signal?.aborted) {
     return new HostError("ERR_CALL_CANCELLED", `The call to "${unit.plugin}" was cancelled by its caller`);
   }
-  return new LimitError(
-    "ERR_LIMIT_WALL",
-    `${unit.title} was not started within ${wallMs} ms. Raise limits.wallMs if it needs longer`,
-    { details: { wallMs } },
-  );
+  // In the same words as of one that ran: whoever looks first tells it, and nobody can tell them apart.
+  return wallError(unit, wallMs);
 }
 
 /** Ends a wait for somebody else's work when nobody waits for this call any more. */

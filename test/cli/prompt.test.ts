@@ -53,7 +53,8 @@ function atTerminal(
 function auditOf(home: string): readonly string[] {
   const folder = join(home, "state/audit/local");
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
+  return readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ kind }) => kind === "read")
     .map(({ type, value, decision, rule }) => `${type} ${value} ${decision} ${rule}`);

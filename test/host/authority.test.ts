@@ -15,7 +15,7 @@ function setting() {
   let ask: () => Promise<boolean> = async () => seen.isOther;
   const source = { directory: "/p", changed: () => (seen.swept += 1, seen.changed) };
   // The casts hold: an authority asks for no more than these members.
-  const plugin = { name: "p", source } as unknown as LoadedPlugin;
+  const plugin = { name: "p", source, location: {} } as unknown as LoadedPlugin;
   const approval = {
     fingerprint: { hash: "sha256:0" },
     lineage: "l",
