@@ -2,6 +2,7 @@
  * What a bundle seems to use, found by looking for the names of what needs a permission. A guess, and only that: names may be
  * built while the code runs, and text that looks like a use may be none. It never decides anything but what an author is told.
  */
+import { SYSTEM_FACTS } from "../runtime/mod.ts";
 
 /** A use that was found. */
 export interface StaticUse {
@@ -25,16 +26,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   write: ["writeTextFile", "writeFile", "mkdir", "remove", "rename"],
   env: ["env"],
   run: ["Command"],
-  sys: [
-    "hostname",
-    "osRelease",
-    "osUptime",
-    "loadavg",
-    "networkInterfaces",
-    "systemMemoryInfo",
-    "uid",
-    "gid",
-  ],
+  sys: Object.keys(SYSTEM_FACTS),
 };
 
 /** Everything else. */

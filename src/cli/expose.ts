@@ -1,4 +1,5 @@
 /** `expose` and `hide`: which capabilities of trusted plugins may be called. */
+import type { Command } from "commander";
 import { UsageError } from "../../permissions/mod.ts";
 import { display } from "../display.ts";
 import { fixedLoader } from "../loaders/mod.ts";
@@ -10,28 +11,24 @@ import { directoryOf } from "./target.ts";
 /** Offers capabilities. */
 export const expose: CliCommand = {
   name: "expose",
-  configure(command) {
-    command
-      .description("Lets capabilities of a trusted plugin be called")
-      .argument("<ids...>", "full ids, or names that only one plugin has")
-      .option("--in <directory>", "a plugin's directory, when it is not among the project's and your own")
-      .addHelpText("after", "\nExample:\n  sallyport expose plugin__web-research__web_search");
-  },
+  configure: (command) => takeIds(command, "Lets capabilities of a trusted plugin be called"),
   run: (context, ids, flags) => change(context, ids, flags, "exposed", (tenant) => tenant.expose(ids)),
 };
 
 /** Offers them no more. */
 export const hide: CliCommand = {
   name: "hide",
-  configure(command) {
-    command
-      .description("Lets capabilities of a plugin be called no more")
-      .argument("<ids...>", "full ids, or names that only one plugin has")
-      .option("--in <directory>", "a plugin's directory, when it is not among the project's and your own")
-      .addHelpText("after", "\nExample:\n  sallyport hide plugin__web-research__web_search");
-  },
+  configure: (command) => takeIds(command, "Lets capabilities of a plugin be called no more"),
   run: (context, ids, flags) => change(context, ids, flags, "hidden", (tenant) => tenant.hide(ids)),
 };
+
+function takeIds(command: Command, description: string): void {
+  command
+    .description(description)
+    .argument("<ids...>", "full ids, or names that only one plugin has")
+    .option("--in <directory>", "a plugin's directory, when it is not among the project's and your own")
+    .addHelpText("after", `\nExample:\n  sallyport ${command.name()} plugin__web-research__web_search`);
+}
 
 async function change(
   context: CommandContext,
