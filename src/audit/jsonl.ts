@@ -9,11 +9,8 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
-  fstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
-  readSync,
   unlinkSync,
   writeFileSync,
   writeSync,
@@ -24,6 +21,7 @@ import { readOrMakeKey } from "../stores/key_file.ts";
 import { writeCheckpoint } from "./heads.ts";
 import { AUDIT_LIMITS } from "./limits.ts";
 import { GENESIS, type Head, parseLine, sealedText, sealOf, SEGMENT_HEADER } from "./segment.ts";
+import { segmentNames, tailOf } from "./segment_files.ts";
 
 /** Where and how a segment is written. */
 export interface JsonlAuditOptions {
@@ -161,22 +159,12 @@ function isFull(error: unknown): boolean {
 
 /** Where the newest segment ends at this moment, or null before the first one. */
 function newestHead(folder: string): ({ readonly segment: string } & Head) | null {
-  const newest = readdirSync(folder).filter((name) => name.endsWith(".jsonl")).sort().at(-1);
+  const newest = segmentNames(folder).at(-1);
   if (newest === undefined) return null;
-  const last = tailOf(join(folder, newest)).split("\n").map(parseLine).findLast((line) => line !== null);
+  const last = tailOf(join(folder, newest), AUDIT_LIMITS.tailBytesMax).split("\n").map(parseLine).findLast((
+    line,
+  ) => line !== null);
   return last === undefined || last === null ? null : { segment: newest, seq: last.seq, mac: last.mac };
-}
-
-function tailOf(path: string): string {
-  const file = openSync(path, "r");
-  try {
-    const { size } = fstatSync(file);
-    const bytes = Buffer.alloc(Math.min(size, AUDIT_LIMITS.tailBytesMax));
-    const length = readSync(file, bytes, 0, bytes.byteLength, size - bytes.byteLength);
-    return bytes.subarray(0, length).toString("utf8");
-  } finally {
-    closeSync(file);
-  }
 }
 
 function writeWhole(file: number, text: string): void {

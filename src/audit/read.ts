@@ -1,6 +1,6 @@
 /** Reads the newest events of a tenant's audit. For people who look; whether the log is whole is not checked here. */
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { segmentNames, tailOf } from "./segment_files.ts";
 
 /** An event as it was written: nothing of it is known to have the shape that it should. */
 export type WrittenEvent = Readonly<Record<string, unknown>>;
@@ -28,24 +28,16 @@ export function* newestEvents(directory: string, tenant: string, mark = ""): Gen
 /** The time stands first in their names. */
 function newestSegments(directory: string): readonly string[] {
   try {
-    const names = readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
-    return names.sort().reverse().slice(0, SEGMENTS_MAX).map((name) => join(directory, name));
+    return segmentNames(directory).reverse().slice(0, SEGMENTS_MAX).map((name) => join(directory, name));
   } catch {
     return []; // nothing was written yet
   }
 }
 
 function endOf(path: string): string {
-  let file: number | undefined;
   try {
-    file = openSync(path, "r");
-    const { size } = fstatSync(file);
-    const bytes = Buffer.alloc(Math.min(size, SEGMENT_BYTES_MAX));
-    const length = readSync(file, bytes, 0, bytes.byteLength, size - bytes.byteLength);
-    return bytes.subarray(0, length).toString("utf8");
+    return tailOf(path, SEGMENT_BYTES_MAX);
   } catch {
     return "";
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }

@@ -1,9 +1,10 @@
 /** Tells whether the audit of a tenant is what was written: no line edited, removed, reordered or cut off. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointed, readCheckpoint } from "./heads.ts";
 import { AUDIT_LIMITS } from "./limits.ts";
 import { GENESIS, type Head, parseLine, type SealedLine, sealOf, SEGMENT_HEADER } from "./segment.ts";
+import { segmentNames } from "./segment_files.ts";
 
 /** One thing that is wrong. */
 export interface AuditProblem {
@@ -49,9 +50,7 @@ interface Found {
 
 /** Reads every segment of a tenant, from the oldest to the newest. */
 export function verifyAudit({ segments, heads, key }: AuditPlaces): AuditVerification {
-  const names = existsSync(segments)
-    ? readdirSync(segments).filter((name) => name.endsWith(".jsonl")).sort()
-    : [];
+  const names = existsSync(segments) ? segmentNames(segments) : [];
   const problems: AuditProblem[] = checkpointed(heads).filter((name) => !names.includes(name))
     .map((segment) => ({ segment, line: null, problem: "missing" }));
   const known = new Map<string, readonly (SealedLine | null)[]>();

@@ -7,10 +7,18 @@ import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import type { Narrowing } from "./grants.ts";
 import { isGone } from "./gone.ts";
 import { TRUST_LIMITS } from "./limits.ts";
-import { idOfKey, keyAlone, TRUST_ALGORITHM, type TrustKey, type TrustRecord } from "./record.ts";
+import {
+  idOfKey,
+  keyAlone,
+  type RecordChange,
+  TRUST_ALGORITHM,
+  type TrustKey,
+  type TrustRecord,
+  withChange,
+} from "./record.ts";
 import { lookEntry, looksAs, type StatIndex } from "./stat_index.ts";
 import { ignoreStore, isSame, liveView, type RecordView, tell, type Told, toldView } from "./told.ts";
-import type { RecordChange, TrustStore } from "./store.ts";
+import type { TrustStore } from "./store.ts";
 import { differences } from "./verify.ts";
 
 /** One approval, wherever it is kept. */
@@ -263,9 +271,7 @@ export class Approvals {
     const record = await this.record(plugin);
     const pins = record === null ? null : await this.#pinsOf(record.fingerprint);
     if (record === null || pins === null) return false;
-    const { disabled: wasDisabled, ...before } = record;
-    const { exposed = record.exposed, disabled = wasDisabled } = change;
-    await this.#store!.put({ ...before, exposed, ...(disabled === true ? { disabled } : {}) }, pins);
+    await this.#store!.put(withChange(record, change), pins);
     return true;
   }
 

@@ -7,13 +7,19 @@ export { type RecordView } from "./told.ts";
 export { withAnswers } from "./answers.ts";
 export { grantsOf, type Narrowing } from "./grants.ts";
 export { AUTHORITY_LIMITS, type TrustLimits } from "./limits.ts";
-export { placeOfKey, type StoredRecord, TRUST_ALGORITHM, type TrustKey, type TrustRecord } from "./record.ts";
+export {
+  placeOfKey,
+  type RecordChange,
+  type StoredRecord,
+  TRUST_ALGORITHM,
+  type TrustKey,
+  type TrustRecord,
+} from "./record.ts";
 export { type StatIndex } from "./stat_index.ts";
 export { unusable } from "./settings_file.ts";
 export {
   newLineage,
   readSettings,
-  type RecordChange,
   type Settings,
   settingsStore,
   settingsTrustStore,

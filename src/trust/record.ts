@@ -158,6 +158,22 @@ export function entryOf(record: TrustRecord): Readonly<Record<string, unknown>> 
   };
 }
 
+/** What may be changed of a record without a new approval. */
+export interface RecordChange {
+  /** Full ids of the capabilities that may be called, instead of the former ones. */
+  readonly exposed?: readonly string[];
+  /** Whether it is switched off. */
+  readonly disabled?: boolean;
+}
+
+/** The record with a change; a switch that is turned back leaves nothing. */
+export function withChange(
+  { disabled: wasDisabled, ...record }: TrustRecord,
+  { exposed = record.exposed, disabled = wasDisabled }: RecordChange,
+): TrustRecord {
+  return { ...record, exposed, ...(disabled === true ? { disabled } : {}) };
+}
+
 /** Whether two keys are one. */
 export function isSameKey(a: TrustKey, b: TrustKey): boolean {
   return a.tenant === b.tenant && a.directory === b.directory && a.name === b.name && a.link === b.link;

@@ -18,10 +18,12 @@ import {
   isSameKey,
   keyOfEntry,
   lineageOfEntry,
+  type RecordChange,
   recordReader,
   type StoredRecord,
   type TrustKey,
   type TrustRecord,
+  withChange,
 } from "./record.ts";
 import { ensureDirectory, openSettings, replaceFile, unusable } from "./settings_file.ts";
 
@@ -57,14 +59,6 @@ export interface TrustStore {
    * names its kinds once. Absent is a store that does not look at what records grant.
    */
   withKinds?(kinds: KindTable): TrustStore;
-}
-
-/** What may be changed of a record without a new approval. */
-export interface RecordChange {
-  /** Full ids of the capabilities that may be called, instead of the former ones. */
-  readonly exposed?: readonly string[];
-  /** Whether it is switched off. */
-  readonly disabled?: boolean;
 }
 
 /** A fresh lineage: it tells nothing of the plugin. */
@@ -176,17 +170,12 @@ function storeFor(home: string, limits: TrustLimits, kinds: KindTable, read: () 
         dropPins(before.flatMap((entry) => fingerprintOfEntry(entry) ?? []), entries);
         return kept;
       }),
-    update: (key, { exposed, disabled }) =>
+    update: (key, changed) =>
       change((content) => {
         const places = placesOf(content.entries, key);
         const stored = recordsOf(content.entries, kinds).find((each) => isSameKey(keyOf(each), key));
         if (stored?.isSound !== true) return null;
-        const { disabled: wasDisabled, ...before } = stored.record;
-        const record: TrustRecord = {
-          ...before,
-          ...(exposed === undefined ? {} : { exposed }),
-          ...(disabled ?? wasDisabled === true ? { disabled: true } : {}),
-        };
+        const record = withChange(stored.record, changed);
         write(content, putChanges(content, places, record), limits);
         return Object.freeze(record);
       }),
