@@ -36,6 +36,11 @@ export interface AuditSink {
   readonly path?: string;
   /** Writes one event; returns once the system has taken it. Throws when it cannot. */
   write(event: AuditEvent): void;
+  /**
+   * Takes an event about what is over, which nothing waits for: written with the next one, or at the end of this turn. Absent is
+   * `write`. Throws as `write` does.
+   */
+  writeSoon?(event: AuditEvent): void;
   /** Ends the log. */
   close(): void;
 }

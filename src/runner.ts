@@ -167,7 +167,7 @@ export class Runner {
       if (hasEnded(unit, run)) throw await ended(unit, run);
       const answer = await active.isolate.call(text, run);
       const value = valueOf(unit, active, answer, run.denials, redactor);
-      this.#audit(unit, run, "call", ENDED_WELL);
+      this.#audit(unit, run, "call", ENDED_WELL, {}, true);
       return value;
     } catch (error) {
       const reason = this.#reasonOf(unit, error);
@@ -242,10 +242,12 @@ export class Runner {
     type: AuditEvent["type"],
     details: Readonly<Record<string, unknown>>,
     facts: Partial<AuditEvent> = {},
+    isOver = false,
   ): void {
     const { tenant, audit, confinement } = this.#parts;
     const parent = origin === undefined ? {} : { parent: origin.call };
-    writeEvent(audit, { type, tenant, plugin, fingerprint, call, ...parent, confinement, ...facts, details });
+    const event = { type, tenant, plugin, fingerprint, call, ...parent, confinement, ...facts, details };
+    writeEvent(audit, event, isOver);
   }
 }
 

@@ -41,6 +41,10 @@ export function boundedAudit(
   };
   return {
     ...(sink.path === undefined ? {} : { path: sink.path }),
+    writeSoon(event) {
+      if (event.plugin !== null) flush(event.plugin);
+      (sink.writeSoon ?? sink.write).call(sink, event);
+    },
     write(event) {
       const { plugin } = event;
       if (event.type !== "op" || plugin === null) {

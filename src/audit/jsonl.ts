@@ -60,6 +60,10 @@ export function jsonlAudit(options: JsonlAuditOptions): AuditSink & { readonly p
       segment ??= new Segment(options, path, name);
       segment.write(event);
     },
+    writeSoon(event: AuditEvent) {
+      segment ??= new Segment(options, path, name);
+      segment.writeSoon(event);
+    },
     close() {
       segment?.close();
       segment = null;
@@ -78,6 +82,9 @@ class Segment {
   readonly #write: (file: number, text: string) => void;
   #head: Head = { seq: -1, mac: GENESIS };
   #time = { now: NaN, text: "" };
+  /** Sealed lines about what is over, which are written with the next one. */
+  #pending = "";
+  #isFlushing = false;
   #checkpoint: NodeJS.Timeout | undefined;
   #sync: NodeJS.Timeout | undefined;
 
@@ -108,6 +115,23 @@ class Segment {
       unlinkSync(this.#reserve);
       this.#append(event);
     }
+    this.#schedule(event);
+  }
+
+  /** The line is sealed now, in its place; it and the next one are one write. */
+  writeSoon(event: AuditEvent): void {
+    const { text, head } = this.#sealed(event);
+    this.#pending += text;
+    this.#head = head;
+    if (this.#pending.length > AUDIT_LIMITS.pendingCharsMax) this.#flush();
+    else if (!this.#isFlushing) {
+      this.#isFlushing = true;
+      setImmediate(() => this.#flushSoon());
+    }
+    this.#schedule(event);
+  }
+
+  #schedule(event: AuditEvent): void {
     if (SYNCED_AT_ONCE.has(event.type)) fdatasyncSync(this.#file);
     else this.#sync ??= setTimeout(() => this.#syncSoon(), AUDIT_LIMITS.syncMs).unref();
     this.#checkpoint ??= setTimeout(() => this.#saveHead(false), AUDIT_LIMITS.checkpointMs).unref();
@@ -115,19 +139,41 @@ class Segment {
 
   close(): void {
     clearTimeout(this.#sync);
+    this.#flush();
     fdatasyncSync(this.#file);
     this.#saveHead(true);
     closeSync(this.#file);
   }
 
   #append(facts: object): void {
+    const { text, head } = this.#sealed(facts);
+    // One write of whole lines: write(2) has returned before the op that the last one tells of begins.
+    this.#write(this.#file, this.#pending + text);
+    this.#pending = "";
+    this.#head = head;
+  }
+
+  #flush(): void {
+    if (this.#pending === "") return;
+    this.#write(this.#file, this.#pending);
+    this.#pending = "";
+  }
+
+  #flushSoon(): void {
+    this.#isFlushing = false;
+    try {
+      this.#flush();
+    } catch {
+      // The next line is written with them or not at all, and then nothing is done.
+    }
+  }
+
+  #sealed(facts: object): { readonly text: string; readonly head: Head } {
     const seq = this.#head.seq + 1;
     // The same text as of one object with these members first, without making one for each line.
     const text = `{"v":1,"seq":${seq},"time":"${this.#timeText()}",${JSON.stringify(facts).slice(1)}`;
     const mac = sealOf(this.#key, this.#head.mac, text);
-    // One write of the whole line: write(2) has returned before the op that it tells of begins.
-    this.#write(this.#file, sealedText(text, mac));
-    this.#head = { seq, mac };
+    return { text: sealedText(text, mac), head: { seq, mac } };
   }
 
   /** Many lines are of one millisecond. */
@@ -146,6 +192,7 @@ class Segment {
     clearTimeout(this.#checkpoint);
     this.#checkpoint = undefined;
     try {
+      this.#flush();
       writeCheckpoint(this.#heads, this.#name, { ...this.#head, isClosed }, this.#key);
     } catch {
       // Lines count more than where they end, and the disk may be full; the next checkpoint tries again.

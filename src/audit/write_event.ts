@@ -3,12 +3,13 @@ import { HostError, LimitError } from "../../permissions/mod.ts";
 import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
 
 /**
- * Writes one event. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it, LimitError when the plugin has written
+ * Writes one event; one about what `isOver` may wait for the next. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it, LimitError when the plugin has written
  * as much as it may.
  */
-export function writeEvent(audit: AuditSink, event: AuditEvent): void {
+export function writeEvent(audit: AuditSink, event: AuditEvent, isOver = false): void {
   try {
-    audit.write(event);
+    if (isOver && audit.writeSoon !== undefined) audit.writeSoon(event);
+    else audit.write(event);
   } catch (cause) {
     if (cause instanceof LimitError) throw cause;
     throw new HostError("ERR_AUDIT_FAILED", `Cannot write the audit log${placeOf(audit, cause)}`, { cause });
