@@ -1,8 +1,10 @@
 /** The process of a worker before anybody has spoken to it: what it runs, what it may read, how the engine is set. */
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type ConfinedProcess, startConfined } from "./confine.ts";
 import type { ConfinementPlan } from "./confine_plan.ts";
+import { RUNTIME_LIMITS } from "./limits.ts";
 
 const SOURCE = import.meta.url.endsWith(".ts");
 /** The files that a worker may read while it starts; nothing here belongs to anybody but Sallyport. */
@@ -16,6 +18,7 @@ const WORKER_FILES = SOURCE
     "./worker/guest_words.ts",
     "./worker/pace.ts",
     "./worker/confine_self.ts",
+    "./wakeful.ts",
     "./wire.ts",
     "./protocol.ts",
     "./limits.ts",
@@ -34,7 +37,7 @@ export function launchWorker(plan: ConfinementPlan, engine: string): Promise<Con
     readable: WORKER_FILES.map(fileOf),
     addon: engine,
     nodeFlags: [...ENGINE_FLAGS, `--stack-size=${ownKb}`],
-    args: [{ file: engine }, String(guestKb)],
+    args: [{ file: engine }, String(guestKb), String(awakeUs(RUNTIME_LIMITS.workerAwakeUsMax))],
   });
 }
 
@@ -57,4 +60,9 @@ const SMALL_STACKS = { guestKb: 492, ownKb: 984 };
 
 function fileOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
+}
+
+/** As long as the bound where there are two processors at least: on the only one, whoever stays awake keeps the other from answering. */
+export function awakeUs(usMax: number): number {
+  return availableParallelism() > 1 ? usMax : 0;
 }

@@ -225,8 +225,6 @@ export interface RuntimeLimits {
   readonly queuedBytesPausedAt: number;
   /** Bytes that wait to be written to one worker; above it the worker is stopped. */
   readonly queuedBytesPerWorkerMax: number;
-  /** The engine's own bound of one slice; behind the host's deadline, and the same for all, as the engine wants it. */
-  readonly sliceMs: number;
   /** A slice of guest code up to this counts as short. */
   readonly inlineSliceMsMax: number;
   /** Short slices one after the other, after which those of an isolate run inline where they may. */
@@ -239,6 +237,14 @@ export interface RuntimeLimits {
   readonly inlineOverrunsMax: number;
   /** A worker that has not answered for this long may be running a slice inline: its processor time is looked at. */
   readonly blockedMs: number;
+  /** The same two where other plugins of the tenant are in the worker: they wait for each inline slice. */
+  readonly inlineSharedSliceMsMax: number;
+  /** An inline slice above this is one too long there. */
+  readonly inlineSharedOverrunMs: number;
+  /** How long the host stays awake for an answer that may come at once, microseconds. */
+  readonly hostAwakeUsMax: number;
+  /** How long a worker stays awake for what may follow at once on what it said, microseconds. */
+  readonly workerAwakeUsMax: number;
   /** Owners of code that are remembered to be better not run inline. */
   readonly slowOwnersMax: number;
   /** Code from which on a cache is worth its way. */
@@ -333,13 +339,16 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   framesPerTurnMax: 16,
   queuedBytesPausedAt: 32 * 1_048_576,
   queuedBytesPerWorkerMax: 64 * 1_048_576,
-  sliceMs: 3_700_000,
   inlineSliceMsMax: 10,
   inlineAfterSlices: 16,
   inlineOverrunMs: 50,
   inlineForgivenAfter: 64,
   inlineOverrunsMax: 3,
-  blockedMs: 1_500,
+  inlineSharedSliceMsMax: 2,
+  inlineSharedOverrunMs: 10,
+  hostAwakeUsMax: 300,
+  workerAwakeUsMax: 1_000,
+  blockedMs: 600,
   slowOwnersMax: 1_024,
   cachedCodeBytesMin: 4_096,
   cachedCodeHeapRatioMin: 16,
@@ -351,7 +360,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   residentPollMs: 50,
   residentSlackMb: 160,
   cpuPollMs: 50,
-  pingMs: 1_000,
+  pingMs: 250,
   pongMsMax: 5_000,
   settleMs: 1_000,
   disposeMs: 500,

@@ -11,7 +11,7 @@ export async function orderIsolate(worker: WorkerProcess, memoryMb: number): Pro
     reject(new HostError("ERR_WORKER_LOST", `Cannot make an isolate: ${why}. The call may be made again`));
   // No plugin's code is in it, so whatever else is said in its name is said by somebody who took the worker over (T15).
   const lie = (): void => worker.kill("breach");
-  const id = worker.createIsolate({ memoryMb, sliceMs: RUNTIME_LIMITS.sliceMs }, {
+  const id = worker.createIsolate({ memoryMb }, {
     owner: null,
     callsInFlight: () => 0,
     isRunning: () => false,

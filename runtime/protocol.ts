@@ -50,8 +50,6 @@ export const FROM_WORKER = Object.freeze({
 export interface CreateOrder {
   /** Heap of the isolate. */
   readonly memoryMb: number;
-  /** Bound of one slice of guest code; the host's own deadline is the real one. */
-  readonly sliceMs: number;
 }
 
 /** Header of `load`. */
@@ -66,10 +64,12 @@ export interface LoadOrder {
   readonly isScript?: boolean;
   /** Processor time that each call may use from now on; absent is any. */
   readonly cpuMs?: number;
-  /** Whether short slices may run on the thread that reads the pipe, as long as nobody else's code is in the worker. */
+  /** Whether short slices may run on the thread that reads the pipe, as long as no other tenant's code is in the worker. */
   readonly mayRunInline?: boolean;
   /** Whose code it is, by a number of this worker's; never 0. */
   readonly owner?: number;
+  /** Whose tenant's, likewise. */
+  readonly tenant?: number;
   /** Bytes at the end of the payload that are the code's cache. */
   readonly cacheBytes?: number;
 }

@@ -7,10 +7,11 @@ import { type ConfinedProcess, type ProcessExit } from "./confine.ts";
 import type { ConfinementPlan } from "./confine_plan.ts";
 import { firstWord } from "./first_word.ts";
 import { type IsolateEvents, tellOwner } from "./isolate_events.ts";
-import { launchWorker } from "./launch_worker.ts";
+import { awakeUs, launchWorker } from "./launch_worker.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
 import { type CreateOrder, FROM_WORKER, type GoneReason, TO_WORKER } from "./protocol.ts";
 import { type Frame, FrameDecoder, FrameWriter, textOf } from "./wire.ts";
+import { Wakeful } from "./wakeful.ts";
 import { type IsolateOwner, type KillReason, ownerKey, suspectsOf, type WorkerEnd } from "./worker_end.ts";
 
 /** What is needed to start a worker. */
@@ -43,6 +44,7 @@ export class WorkerProcess {
   /** From then on nothing that it makes may be kept as code. */
   #hasRunGuests = false;
   #runsInline = false;
+  readonly #awake = new Wakeful(awakeUs(RUNTIME_LIMITS.hostAwakeUsMax));
   #wasBusy = false;
   #residentBytes = 0;
   /** Everybody whose code ever ran here, by their one text. */
@@ -153,12 +155,13 @@ export class WorkerProcess {
   beginGuest(
     owner: IsolateOwner,
     mayRunInline: boolean,
-  ): { readonly owner: number; readonly mayRunInline: boolean } {
+  ): { readonly owner: number; readonly tenant: number; readonly mayRunInline: boolean } {
     this.#hasRunGuests = true;
     const may = mayRunInline && this.#process.cpuMs() !== null;
     if (may) this.#runsInline = true;
     const number = [...this.#owners.keys()].indexOf(ownerKey(owner));
-    return { owner: number + 1, mayRunInline: may };
+    const tenants = new Set([...this.#owners.values()].map(({ tenant }) => tenant));
+    return { owner: number + 1, tenant: [...tenants].indexOf(owner.tenant) + 1, mayRunInline: may };
   }
 
   /** Assigns a new isolate to its owner and orders it. */
@@ -215,6 +218,7 @@ export class WorkerProcess {
     if (this.#end !== null) return;
     const { pipe } = this.#process;
     pipe.write(bytes);
+    this.#awake.said();
     if (pipe.writableLength > RUNTIME_LIMITS.queuedBytesPerWorkerMax) this.kill("breach");
     else if (pipe.writableLength > RUNTIME_LIMITS.queuedBytesPausedAt) this.#pause();
   }
@@ -348,6 +352,7 @@ export class WorkerProcess {
   }
 
   #onData(decoder: FrameDecoder, chunk: Buffer): void {
+    this.#awake.heard();
     if (this.#killedFor !== null) return; // what a condemned worker still says counts for nothing
     try {
       this.#inbox = decoder.push(chunk);

@@ -1,6 +1,7 @@
 /**
  * The isolates of one worker: the only file that knows isolated-vm. Only strings come out of a guest; a guest never
- * holds an engine handle; every slice of its code runs through a timed call.
+ * holds an engine handle. No slice has a time-out of the engine's own: the host's deadlines, and the processor time that is
+ * looked at here, end it by ending its isolate, and each timed call leaves memory behind in the engine.
  */
 import type ivm from "isolated-vm";
 import { randomBytes } from "node:crypto";
@@ -45,7 +46,6 @@ interface Isolate extends Speaker {
   readonly engine: ivm.Isolate;
   readonly context: ivm.Context;
   readonly entry: ivm.Reference<Entry>;
-  readonly sliceMs: number;
   readonly slices: Slice[];
   readonly cpu: CpuMeter;
   /** What each call may use. */
@@ -53,6 +53,8 @@ interface Isolate extends Speaker {
   pace: Pace;
   /** Whose code it runs, as the host numbers them; 0 while it is blank. */
   owner: number;
+  /** Whose tenant's, likewise. */
+  tenant: number;
   isInline: boolean;
   isRunning: boolean;
   isGone: boolean;
@@ -74,6 +76,8 @@ export class Isolates {
   readonly #eager = new EagerCompiling();
   /** Whether more than one plugin's code is in this worker. */
   #isShared = false;
+  /** Whether more than one tenant's is. */
+  #isMixed = false;
   #platform = "";
   #platformCache: ivm.ExternalCopy<ArrayBuffer> | undefined;
   #cpuPoll: NodeJS.Timeout | undefined;
@@ -128,6 +132,7 @@ export class Isolates {
     isolate.cpuNsMax = order.cpuMs === undefined ? null : BigInt(order.cpuMs) * 1_000_000n;
     isolate.pace = new Pace(order.mayRunInline === true);
     isolate.owner = order.owner ?? 0;
+    isolate.tenant = order.tenant ?? 0;
     this.#countOwners();
     for (const tag of [TO_GUEST.config, TO_GUEST.stage]) {
       const text = order[tag];
@@ -211,7 +216,6 @@ export class Isolates {
       engine,
       context,
       entry,
-      sliceMs: order.sliceMs,
       slices: [],
       calls: new Set(),
       timers: new GuestTimers((timer, call) => this.#onTimer(id, timer, call)),
@@ -220,6 +224,7 @@ export class Isolates {
       cpuNsMax: null,
       pace: new Pace(false),
       owner: 0,
+      tenant: 0,
       isInline: false,
       isRunning: false,
       isGone: false,
@@ -244,7 +249,7 @@ export class Isolates {
             cachedData: new this.#ivm.ExternalCopy(bufferOf(cache), { transferOut: true }),
           })
         );
-      return await script.run(isolate.context, { reference: true, timeout: isolate.sliceMs });
+      return await script.run(isolate.context, { reference: true });
     } finally {
       this.#onWorkDone(isolate);
     }
@@ -269,7 +274,7 @@ export class Isolates {
   #goOn(isolate: Isolate): void {
     while (isolate.calls.size > 0 && isolate.slices.length > 0) {
       const slice = isolate.slices.shift()!;
-      isolate.isInline = isolate.pace.isInline && !this.#isShared;
+      isolate.isInline = isolate.pace.isInline && !this.#isMixed;
       if (!isolate.isInline) return void this.#runApart(isolate, slice);
       this.#runInline(isolate, slice);
     }
@@ -282,9 +287,7 @@ export class Isolates {
     isolate.currentCall = slice.call;
     this.#beginSlice(isolate);
     try {
-      isolate.entry.applySync(undefined, [slice.tag, slice.id, slice.argument(), true], {
-        timeout: isolate.sliceMs,
-      });
+      isolate.entry.applySync(undefined, [slice.tag, slice.id, slice.argument(), true]);
     } catch (error) {
       this.#afterFailure(isolate, slice.call, error);
     }
@@ -296,9 +299,7 @@ export class Isolates {
     isolate.currentCall = slice.call;
     this.#beginSlice(isolate);
     try {
-      await isolate.entry.apply(undefined, [slice.tag, slice.id, slice.argument(), false], {
-        timeout: isolate.sliceMs,
-      });
+      await isolate.entry.apply(undefined, [slice.tag, slice.id, slice.argument(), false]);
     } catch (error) {
       this.#afterFailure(isolate, slice.call, error);
     }
@@ -306,11 +307,14 @@ export class Isolates {
     this.#goOn(isolate);
   }
 
-  /** Another plugin's calls would wait for the thread that inline slices hold. */
+  /**
+   * Others' calls wait for the thread that inline slices hold: for those of their own tenant's plugins, which are shorter then, and
+   * for nobody else's.
+   */
   #countOwners(): void {
-    const owners = new Set([...this.#isolates.values()].map(({ owner }) => owner));
-    owners.delete(0);
-    this.#isShared = owners.size > 1;
+    const ofGuests = [...this.#isolates.values()].filter(({ owner }) => owner !== 0);
+    this.#isShared = new Set(ofGuests.map(({ owner }) => owner)).size > 1;
+    this.#isMixed = new Set(ofGuests.map(({ tenant }) => tenant)).size > 1;
   }
 
   #beginSlice(isolate: Isolate): void {
@@ -323,7 +327,7 @@ export class Isolates {
   #endSlice(isolate: Isolate): void {
     if (isolate.isGone || isolate.engine.isDisposed) return;
     this.#boundCpu(isolate);
-    isolate.pace.took(Number(isolate.cpu.end(isolate.engine.cpuTime)) / 1e6);
+    isolate.pace.took(Number(isolate.cpu.end(isolate.engine.cpuTime)) / 1e6, this.#isShared);
     isolate.cpu.keep(isolate.calls);
   }
 

@@ -6,10 +6,11 @@ import { FROM_WORKER } from "../protocol.ts";
 import { FrameWriter } from "../wire.ts";
 import { dropAuthority } from "./confine_self.ts";
 import { type Engine, Isolates } from "./isolate.ts";
+import { Wakeful } from "../wakeful.ts";
 import { serve } from "./serve.ts";
 
 const SIGKILL = 9;
-const [, , addonPath, guestStackKb] = process.argv;
+const [, , addonPath, guestStackKb, awakeUs] = process.argv;
 if (addonPath === undefined) throw new Error("the worker was started without the path of its engine");
 // For the isolates to come, on this thread: what a guest calls at the end of its stack finds what this process has more.
 setFlagsFromString(`--stack-size=${Number(guestStackKb)}`);
@@ -25,7 +26,12 @@ const pipe = new Socket({ fd: 3, readable: true, writable: true });
 pipe.on("close", end);
 pipe.on("error", end);
 
-const host = new FrameWriter((bytes) => pipe.write(bytes));
+const awake = new Wakeful(Number(awakeUs));
+pipe.on("data", () => awake.heard());
+const host = new FrameWriter((bytes) => {
+  pipe.write(bytes);
+  awake.said();
+});
 serve({ pipe, host, isolates: new Isolates(engine, host) }, {
   onBoot: () => {
     const facts = { node: process.version, addon: left.addon, fsRead: left.fsRead };

@@ -22,13 +22,15 @@ export class Pace {
   }
 
   /**
-   * Counts a slice that ended. The engine counts time and not work, so that on a busy machine a short slice may look long once in
+   * Counts a slice that ended; `isShared` says that other plugins waited for it. The engine counts time and not work, so that on a busy machine a short slice may look long once in
    * a while; those of a tool that really is slow do so again and again.
    */
-  took(ms: number): void {
-    const { inlineSliceMsMax, inlineOverrunMs, inlineOverrunsMax, inlineForgivenAfter } = RUNTIME_LIMITS;
-    if (!this.isInline) this.#short = ms <= inlineSliceMsMax ? this.#short + 1 : 0;
-    else if (ms <= inlineOverrunMs) this.#overruns = Math.max(0, this.#overruns - 1 / inlineForgivenAfter);
+  took(ms: number, isShared = false): void {
+    const { inlineOverrunsMax, inlineForgivenAfter } = RUNTIME_LIMITS;
+    const sliceMsMax = RUNTIME_LIMITS[isShared ? "inlineSharedSliceMsMax" : "inlineSliceMsMax"];
+    const overrunMs = RUNTIME_LIMITS[isShared ? "inlineSharedOverrunMs" : "inlineOverrunMs"];
+    if (!this.isInline) this.#short = ms <= sliceMsMax ? this.#short + 1 : 0;
+    else if (ms <= overrunMs) this.#overruns = Math.max(0, this.#overruns - 1 / inlineForgivenAfter);
     else if (++this.#overruns > inlineOverrunsMax - 0.5) this.demote();
   }
 

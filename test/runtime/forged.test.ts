@@ -41,14 +41,19 @@ async function takenOver(onCreate: string, onLoad = ""): Promise<WorkerProcess> 
      const say = (hex) => writeSync(3, Buffer.from(hex, "hex"));
      ${onLoad};
      let bytes = Buffer.alloc(0);
-     new (require("node:net").Socket)({ fd: 3, readable: true, writable: true }).on("data", (chunk) => {
+     const socket = new (require("node:net").Socket)({ fd: 3, readable: true, writable: true });
+     // Behind what is still being written, not into the middle of it.
+     const pong = () => socket.write(Buffer.from("${
+      encodeFrame(FROM_WORKER.pong, 0, 0, "").toString("hex")
+    }", "hex"));
+     socket.on("data", (chunk) => {
        bytes = Buffer.concat([bytes, chunk]);
        while (bytes.length >= 4 && bytes.length >= bytes.readUInt32LE(0) + 4) {
          const type = bytes[4];
          bytes = bytes.subarray(bytes.readUInt32LE(0) + 4);
          if (type === ${TO_WORKER.boot}) { ${say(ready)} }
          if (type === ${TO_WORKER.create}) { ${onCreate} }
-         if (type === ${TO_WORKER.ping}) { ${say(encodeFrame(FROM_WORKER.pong, 0, 0, ""))} }
+         if (type === ${TO_WORKER.ping}) { pong(); }
        }
      });`,
   );
@@ -63,7 +68,7 @@ function endOf(worker: WorkerProcess): Promise<WorkerEnd> {
   return new Promise((resolve) => {
     const ignore = (): void => {};
     worker.retain();
-    worker.createIsolate({ memoryMb: 8, sliceMs: 1_000 }, {
+    worker.createIsolate({ memoryMb: 8 }, {
       owner: null,
       callsInFlight: () => 0,
       isRunning: () => false,

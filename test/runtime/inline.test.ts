@@ -74,10 +74,39 @@ describe("where slices run", () => {
     guest.isolate.dispose();
   });
 
-  test("[T15] nobody's slices run inline in a worker that serves another plugin as well", async () => {
-    const options = { cordon: "shared", plugin: "one", config: { dynamicCode: true } };
+  test("beside other plugins of its tenant a slice must be shorter, since they wait for it", () => {
+    const { inlineAfterSlices, inlineOverrunsMax, inlineSharedSliceMsMax, inlineSharedOverrunMs } =
+      RUNTIME_LIMITS;
+    const paceOf = (ms: number, isShared: boolean): Pace => {
+      const pace = new Pace(true);
+      for (let i = 0; i < inlineAfterSlices; i++) pace.took(ms, isShared);
+      return pace;
+    };
+    expect(paceOf(inlineSharedSliceMsMax, true).isInline).toBe(true);
+    expect(paceOf(inlineSharedSliceMsMax + 1, true).isInline).toBe(false);
+    expect(paceOf(inlineSharedSliceMsMax + 1, false).isInline).toBe(true);
+    const slow = paceOf(0, true);
+    for (let i = 0; i < inlineOverrunsMax; i++) slow.took(inlineSharedOverrunMs + 1, true);
+    expect(slow.isInline).toBe(false);
+  });
+
+  test("plugins of one tenant run inline in one worker; whoever loops there loses it with them, and is then alone", async () => {
+    const shared = { cordon: "tenant", limits: { cpuMs: 1_000 } };
+    const one = await shortTool({ ...shared, plugin: "one" });
+    const two = await bench.start("() => new Promise(() => {})", { ...shared, plugin: "two" });
+    const waiting = two.call();
+    expect(await one.call("for (;;);", 30_000)).toMatchObject({ code: "ERR_WORKER_LOST" });
+    expect(await waiting).toMatchObject({ code: "ERR_WORKER_LOST", error: { retryable: true } });
+
+    const again = await shortTool({ ...shared, plugin: "one", cordon: "alone" });
+    expect(await again.call("for (;;);", 30_000)).toMatchObject({ code: "ERR_LIMIT_CPU" });
+    expect(await bench.once("() => 1", { ...shared, plugin: "two" })).toMatchObject({ value: 1 });
+  });
+
+  test("[T15] nobody's slices run inline in a worker that serves another tenant as well", async () => {
+    const options = { cordon: "shared", tenant: "a", plugin: "one", config: { dynamicCode: true } };
     const guest = await shortTool(options);
-    const other = await bench.start("() => 1", { cordon: "shared", plugin: "two" });
+    const other = await bench.start("() => 1", { cordon: "shared", tenant: "b", plugin: "two" });
     const busy = guest.call("const end = Date.now() + 1500; while (Date.now() < end); return 1;");
     expect((await other.call()).tookMs).toBeLessThan(1_000);
     expect(await busy).toMatchObject({ value: 1 });
