@@ -241,6 +241,8 @@ export interface RuntimeLimits {
   readonly inlineSharedSliceMsMax: number;
   /** An inline slice above this is one too long there. */
   readonly inlineSharedOverrunMs: number;
+  /** A target of no more text than this is compiled on the worker's own thread. */
+  readonly inlineCompileCharsMax: number;
   /** How long the host stays awake for an answer that may come at once, microseconds. */
   readonly hostAwakeUsMax: number;
   /** How long a worker stays awake for what may follow at once on what it said, microseconds. */
@@ -346,6 +348,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   inlineOverrunsMax: 3,
   inlineSharedSliceMsMax: 2,
   inlineSharedOverrunMs: 10,
+  inlineCompileCharsMax: 16_384,
   hostAwakeUsMax: 300,
   workerAwakeUsMax: 1_000,
   blockedMs: 600,
@@ -452,7 +455,7 @@ export function poolLimits(machine: { readonly cpus: number; readonly memoryByte
     isolatesPerTenantMax: clamp(Math.floor(megabytes / 4 / 8), 32, 1_024),
     blanksShared: clamp(machine.cpus, 2, 4),
     blanksOwn: 1,
-    blankDelayMs: 100,
+    blankDelayMs: 5,
     idleIsolateMs: 300_000,
     idleWorkerMs: 60_000,
     workerAgeMsMax: 3_600_000,

@@ -56,6 +56,10 @@ interface Isolate extends Speaker {
   /** Whose tenant's, likewise. */
   tenant: number;
   isInline: boolean;
+  /** Whether a target was loaded into it. */
+  hasLoaded: boolean;
+  /** Whether what runs now is the platform alone, before any target is there. */
+  isReady: boolean;
   isRunning: boolean;
   isGone: boolean;
   goneReason: GoneReason;
@@ -134,17 +138,25 @@ export class Isolates {
     isolate.owner = order.owner ?? 0;
     isolate.tenant = order.tenant ?? 0;
     this.#countOwners();
+    const isFresh = !isolate.hasLoaded;
+    isolate.hasLoaded = true;
+    isolate.isReady = isFresh;
     for (const tag of [TO_GUEST.config, TO_GUEST.stage]) {
       const text = order[tag];
       if (text !== undefined) this.#enqueue(isolate, { tag, id: 0, call: callId, argument: () => text });
     }
-    void this.#compile(isolate, order, code, cache).then(
-      (wrapped) => {
+    isolate.isReady = false;
+    const isQuick = isFresh && cache === undefined && code.length <= RUNTIME_LIMITS.inlineCompileCharsMax;
+    const compiled = isQuick
+      ? this.#compileNow(isolate, order, code)
+      : this.#compile(isolate, order, code, cache);
+    void compiled.then(
+      (evaluate) => {
         this.#enqueue(isolate, {
           tag: TO_GUEST.load,
           id: callId,
           call: callId,
-          argument: () => wrapped.derefInto(),
+          argument: () => evaluate.derefInto(),
         });
       },
       (error: unknown) => this.#onLoadRefused(isolate, callId, error),
@@ -226,6 +238,8 @@ export class Isolates {
       owner: 0,
       tenant: 0,
       isInline: false,
+      hasLoaded: false,
+      isReady: false,
       isRunning: false,
       isGone: false,
       goneReason: "disposed",
@@ -255,6 +269,17 @@ export class Isolates {
     }
   }
 
+  /** In an isolate that has run nothing yet, and of little text: a hop to a thread of the engine would take longer. */
+  async #compileNow(isolate: Isolate, { filename }: LoadOrder, code: string): Promise<ivm.Reference> {
+    isolate.busy += 1;
+    try {
+      const script = isolate.engine.compileScriptSync(wrapped(code), { filename });
+      return await Promise.resolve(script.runSync(isolate.context, { reference: true }));
+    } finally {
+      this.#onWorkDone(isolate);
+    }
+  }
+
   #enqueue(isolate: Isolate, slice: Slice): void {
     isolate.slices.push(slice);
     this.#run(isolate);
@@ -274,7 +299,7 @@ export class Isolates {
   #goOn(isolate: Isolate): void {
     while (isolate.calls.size > 0 && isolate.slices.length > 0) {
       const slice = isolate.slices.shift()!;
-      isolate.isInline = isolate.pace.isInline && !this.#isMixed;
+      isolate.isInline = isolate.isReady || (isolate.pace.isInline && !this.#isMixed);
       if (!isolate.isInline) return void this.#runApart(isolate, slice);
       this.#runInline(isolate, slice);
     }
@@ -413,8 +438,12 @@ function compileScript(
   code: string,
   options: ivm.CachedDataOptions,
 ): Promise<ivm.Script> {
-  // The code's last line may be a comment, so the wrapper closes on a line of its own.
-  return engine.compileScript(`${TARGET_HEAD}${code}\n})`, { filename, ...options });
+  return engine.compileScript(wrapped(code), { filename, ...options });
+}
+
+/** The code's last line may be a comment, so the wrapper closes on a line of its own. */
+function wrapped(code: string): string {
+  return `${TARGET_HEAD}${code}\n})`;
 }
 
 function randomText(size: unknown): string {
