@@ -424,6 +424,8 @@ export interface PoolLimits {
   readonly blanksOwn: number;
   /** Between the taking of a blank isolate and the making of the next one, so that the plugin starts first. */
   readonly blankDelayMs: number;
+  /** Between the taking of the spare worker and the start of the next one. */
+  readonly spareDelayMs: number;
   /** An isolate that was not called for this long ends; the next call starts another. */
   readonly idleIsolateMs: number;
   /** A worker in which no call was under way for this long, and nothing is left to call, ends. */
@@ -456,6 +458,7 @@ export function poolLimits(machine: { readonly cpus: number; readonly memoryByte
     blanksShared: clamp(machine.cpus, 2, 4),
     blanksOwn: 1,
     blankDelayMs: 5,
+    spareDelayMs: 150,
     idleIsolateMs: 300_000,
     idleWorkerMs: 60_000,
     workerAgeMsMax: 3_600_000,

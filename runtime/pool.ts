@@ -76,6 +76,7 @@ export class WorkerPool {
   #spare: Promise<Seat> | undefined;
   #platform: string | undefined;
   #sweep: NodeJS.Timeout | undefined;
+  #respare: NodeJS.Timeout | undefined;
 
   /** Starts nothing. */
   constructor(options: PoolOptions) {
@@ -169,6 +170,7 @@ export class WorkerPool {
   /** Kills all workers and waits until they are gone. */
   async close(): Promise<void> {
     clearTimeout(this.#sweep);
+    clearTimeout(this.#respare);
     this.#closing.abort(hostIsClosed());
     const starting = [...this.#open.values(), ...(this.#spare === undefined ? [] : [this.#spare])];
     const started = (await Promise.allSettled(starting))
@@ -247,7 +249,7 @@ export class WorkerPool {
     return known;
   }
 
-  /** The spare one, or a new one where there is none or it has failed. The next sweep starts another: whoever runs one thing and ends needs none. */
+  /** The spare one, or a new one where there is none or it has failed. Another follows a little later: whoever runs one thing and ends needs none. */
   async #takeSpare(cordon: string): Promise<Seat> {
     const spare = this.#spare;
     this.#spare = undefined;
@@ -256,6 +258,8 @@ export class WorkerPool {
     const seat = ready?.isOpen ? ready : await this.#start();
     const isShared = cordon === "host" || cordon.startsWith("tenant ");
     seat.keepBlanks(isShared ? this.#limits.blanksShared : this.#limits.blanksOwn);
+    clearTimeout(this.#respare);
+    this.#respare = setTimeout(() => this.warm(), this.#limits.spareDelayMs).unref();
     return seat;
   }
 
