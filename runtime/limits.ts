@@ -175,6 +175,12 @@ export interface RuntimeLimits {
   readonly callsInFlightMax: number;
   /** Calls of one tenant, on average, unless its policy says less; a second's worth may be saved up. */
   readonly callsPerSecondMax: number;
+  /** Calls of one tenant that begin in a millisecond while other tenants make calls as well; further ones wait. */
+  readonly callsPerMsBesideOthersMax: number;
+  /** How long after another tenant's call a tenant counts as one beside others. */
+  readonly besideOthersMs: number;
+  /** Calls of one tenant that wait for their turn. */
+  readonly callsWaitingMax: number;
   /** Plugins that one tenant may have; what is found beyond is not read. */
   readonly pluginsPerTenantMax: number;
   /** Descriptors that the work of one tenant may hold open: files, sockets and pipes of programs; the bounds of each add up to less. */
@@ -316,6 +322,9 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   opsPerCallMax: 50_000,
   callsInFlightMax: 64,
   callsPerSecondMax: 50_000,
+  callsPerMsBesideOthersMax: 8,
+  besideOthersMs: 100,
+  callsWaitingMax: 10_000,
   pluginsPerTenantMax: 1_000,
   descriptorsPerTenantMax: 256,
   callDepthMax: 8,

@@ -1,6 +1,7 @@
 /** How many calls a tenant may make: what is above is refused at once, and written down no more than once a second. */
 import { LimitError } from "../permissions/mod.ts";
 import { Rate, RUNTIME_LIMITS } from "../runtime/mod.ts";
+import type { FairTurns } from "./fair_turns.ts";
 
 /** What bounds the calls of one tenant. */
 export interface CallRateOptions {
@@ -8,6 +9,8 @@ export interface CallRateOptions {
   readonly tenant: string;
   /** Calls a second, on average; absent is the runtime's own bound. */
   readonly callsPerSecondMax?: number | undefined;
+  /** When a call may begin beside those of other tenants; absent is at once. */
+  readonly turns?: Pick<FairTurns, "take">;
   /** Told that calls were refused, with how many since it was last told. */
   readonly onRefused: (count: number) => void;
   /** A clock in milliseconds. */
@@ -31,9 +34,12 @@ export class CallRate {
     this.#tell = new Rate(1, 1, now);
   }
 
-  /** Counts a call. Throws LimitError `ERR_LIMIT_RATE` when there were too many. */
-  take(): void {
-    if (this.#rate.take()) return;
+  /**
+   * Counts a call: undefined where it may begin at once, else what settles when it may. Throws LimitError `ERR_LIMIT_RATE` when
+   * there were too many.
+   */
+  take(): Promise<void> | undefined {
+    if (this.#rate.take()) return this.#options.turns?.take(this.#options.tenant);
     this.#untold += 1;
     if (this.#tell.take()) {
       this.#options.onRefused(this.#untold);

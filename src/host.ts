@@ -31,6 +31,7 @@ import { jsonlAudit } from "./audit/jsonl.ts";
 import { redactingAudit } from "./audit/redacting.ts";
 import { rememberingBundler } from "./bundle_memory.ts";
 import { CallRate } from "./call_rate.ts";
+import { FairTurns } from "./fair_turns.ts";
 import { Bundler } from "./bundler/mod.ts";
 import { findHome, type Home, realAncestor } from "./home.ts";
 import { openOwnSpaces, type OwnSpaces } from "./own_spaces.ts";
@@ -109,6 +110,7 @@ export class Host {
   readonly #plan: ConfinementPlan;
   readonly #home: Home;
   readonly #pool: WorkerPool;
+  readonly #turns = new FairTurns();
   readonly #quarantine: Quarantine;
   readonly #bundler: Bundler;
   readonly #openAudit: (tenant: string) => AuditSink;
@@ -296,6 +298,7 @@ export class Host {
       calls: new CallRate({
         tenant: id,
         callsPerSecondMax: options.policy?.callsPerSecondMax,
+        turns: this.#turns,
         onRefused: (count) =>
           note(audit, { type: "limit", tenant: id, confinement }, { callsRefused: count }),
       }),
@@ -304,6 +307,7 @@ export class Host {
         await spaces.close();
         audit.close();
         this.#tenants.delete(id);
+        this.#turns.forget(id);
       },
       warm: () => this.#pool.warm(),
       lifecycle,

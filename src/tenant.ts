@@ -446,7 +446,7 @@ export class Tenant {
     ceiling: Narrowing,
     options: CallOptions = {},
   ): Promise<Discovery> {
-    this.#parts.calls.take();
+    await this.#parts.calls.take();
     const callable = await this.#callable(id);
     const { unit, capability, plugin } = callable;
     const grant = widened(unit.grant, ceilingLayer(ceiling, unit, this.#parts.explain));
@@ -591,7 +591,8 @@ export class Tenant {
 
   /** What every call passes, whoever makes it: the tenant's rate first, then whether it may be called. */
   async #find(id: string): Promise<Callable> {
-    this.#parts.calls.take();
+    const turn = this.#parts.calls.take();
+    if (turn !== undefined) await turn;
     return this.#authority.recall(id) ?? await this.#callable(id);
   }
 
