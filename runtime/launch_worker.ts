@@ -17,6 +17,7 @@ const WORKER_FILES = SOURCE
     "./worker/cpu.ts",
     "./worker/guest_words.ts",
     "./worker/pace.ts",
+    "./worker/tidying.ts",
     "./worker/confine_self.ts",
     "./wakeful.ts",
     "./wire.ts",
@@ -25,8 +26,15 @@ const WORKER_FILES = SOURCE
     "../package.json",
   ]
   : [];
-/** How the engine is set. Without the first, an ordinary allocating loop defeats time-outs, memory limits and dispose on Node 24 and 26. */
-export const ENGINE_FLAGS: readonly string[] = ["--no-turboshaft-loop-unrolling", "--no-node-snapshot"];
+/**
+ * How the engine is set. Without the first, an ordinary allocating loop defeats time-outs, memory limits and dispose on Node 24 and
+ * 26; the last one is what `worker/tidying.ts` takes out of each context.
+ */
+export const ENGINE_FLAGS: readonly string[] = [
+  "--no-turboshaft-loop-unrolling",
+  "--no-node-snapshot",
+  "--expose-gc-as=Atomics",
+];
 
 /** Starts it; `engine` is the absolute path of the engine's binary. */
 export function launchWorker(plan: ConfinementPlan, engine: string): Promise<ConfinedProcess> {

@@ -247,6 +247,12 @@ export interface RuntimeLimits {
   readonly inlineSharedSliceMsMax: number;
   /** An inline slice above this is one too long there. */
   readonly inlineSharedOverrunMs: number;
+  /** An isolate in which nothing ran for this long is collected once. */
+  readonly tidyIdleMs: number;
+  /** Between two looks for such. */
+  readonly tidyLookMs: number;
+  /** One whose heap holds more is left alone, since collecting it would take long. */
+  readonly tidyHeapBytesMax: number;
   /** A target of no more text than this is compiled on the worker's own thread. */
   readonly inlineCompileCharsMax: number;
   /** How long the host stays awake for an answer that may come at once, microseconds. */
@@ -357,6 +363,9 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   inlineOverrunsMax: 3,
   inlineSharedSliceMsMax: 2,
   inlineSharedOverrunMs: 10,
+  tidyIdleMs: 500,
+  tidyLookMs: 100,
+  tidyHeapBytesMax: 8 * 1_048_576,
   inlineCompileCharsMax: 16_384,
   hostAwakeUsMax: 300,
   workerAwakeUsMax: 1_000,

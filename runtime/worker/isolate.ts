@@ -18,6 +18,7 @@ import { bufferOf, EagerCompiling, type TargetCode } from "./compiling.ts";
 import { CpuMeter } from "./cpu.ts";
 import { type HostWriter, onGuestText, type Speaker } from "./guest_words.ts";
 import { Pace } from "./pace.ts";
+import { Tidying } from "./tidying.ts";
 import { GuestTimers } from "./timers.ts";
 
 /** What the native addon exports. */
@@ -33,6 +34,9 @@ type Entry = (
   isInline: boolean,
 ) => void;
 
+/** The engine's own collector; no guest ever sees it. */
+type Collect = ivm.Reference<(options: object) => void>;
+
 /** One slice of guest code that waits for its turn. */
 interface Slice {
   readonly tag: string;
@@ -45,6 +49,7 @@ interface Slice {
 interface Isolate extends Speaker {
   readonly engine: ivm.Isolate;
   readonly context: ivm.Context;
+  readonly collect: Collect | null;
   readonly entry: ivm.Reference<Entry>;
   readonly slices: Slice[];
   readonly cpu: CpuMeter;
@@ -82,6 +87,7 @@ export class Isolates {
   #isShared = false;
   /** Whether more than one tenant's is. */
   #isMixed = false;
+  readonly #tidying = new Tidying<Isolate>((isolate) => this.#tidy(isolate));
   #platform = "";
   #platformCache: ivm.ExternalCopy<ArrayBuffer> | undefined;
   #cpuPoll: NodeJS.Timeout | undefined;
@@ -201,6 +207,7 @@ export class Isolates {
       onCatastrophicError: (message: string) => this.#gone(id, "catastrophic", message),
     });
     const context = await engine.createContext();
+    const collect = takeCollector(context);
     const script = await engine.compileScript(this.#platform, {
       filename: "sallyport:platform",
       ...(this.#platformCache === undefined
@@ -227,6 +234,7 @@ export class Isolates {
       id,
       engine,
       context,
+      collect,
       entry,
       slices: [],
       calls: new Set(),
@@ -291,6 +299,7 @@ export class Isolates {
    */
   #run(isolate: Isolate): void {
     if (isolate.isRunning || isolate.calls.size === 0) return;
+    this.#tidying.works(isolate);
     isolate.isRunning = true;
     isolate.busy += 1;
     this.#goOn(isolate);
@@ -408,9 +417,27 @@ export class Isolates {
   #sayIfIdle(isolate: Isolate): void {
     if (isolate.isGone || isolate.isRunning || isolate.calls.size > 0) return;
     this.#host.send(FROM_WORKER.idle, isolate.id, 0, "");
+    this.#tidying.rests(isolate);
+  }
+
+  /** Slices wait meanwhile; no guest code runs. */
+  async #tidy(isolate: Isolate): Promise<void> {
+    const { collect, engine } = isolate;
+    if (collect === null || isolate.isRunning || isolate.isGone || engine.isDisposed) return;
+    isolate.isRunning = true;
+    isolate.busy += 1;
+    try {
+      if (isSmall(engine)) await collectAll(collect);
+    } catch {
+      // It was disposed meanwhile, or is too full for it: its next call shows.
+    }
+    isolate.isRunning = false;
+    this.#onWorkDone(isolate);
+    this.#run(isolate);
   }
 
   #forget(isolate: Isolate): void {
+    this.#tidying.works(isolate);
     isolate.isGone = true;
     isolate.slices.length = 0;
     isolate.timers.clearAll();
@@ -456,4 +483,29 @@ function textOfError(error: unknown): string {
   return error instanceof Error
     ? `${error.name}: ${error.message}`.slice(0, 1_000)
     : String(error).slice(0, 1_000);
+}
+
+/**
+ * The global under which a flag of this process gives each new context its collector: one that guests do not get, and that nobody
+ * in this process uses. Any other could not be deleted afterwards.
+ */
+const PLACE = "Atomics";
+
+/** Takes the collector out of a context, before anything else runs there; null where the engine has put none there. */
+function takeCollector(context: ivm.Context): Collect | null {
+  const found = context.global.getSync(PLACE, { reference: true }) as ivm.Reference;
+  context.global.deleteSync(PLACE);
+  // The cast holds: the only function of that name is the collector.
+  return found.typeof === "function" ? found as Collect : null;
+}
+
+/** Collects all that can be, and gives back what the heap keeps for more. */
+async function collectAll(collect: Collect): Promise<void> {
+  const how = { type: "major", execution: "sync", flavor: "last-resort" };
+  await collect.apply(undefined, [how], { arguments: { copy: true } });
+}
+
+/** Whether a heap is so small that collecting it keeps nobody waiting. */
+function isSmall(engine: ivm.Isolate): boolean {
+  return engine.getHeapStatisticsSync().used_heap_size <= RUNTIME_LIMITS.tidyHeapBytesMax;
 }
