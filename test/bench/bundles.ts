@@ -7,7 +7,9 @@ import type { Fixture } from "./peers/peer.ts";
 import { BENCH, WORK } from "./places.ts";
 
 interface Builder {
-  build(options: BuildOptions): Promise<{ readonly outputFiles?: readonly { readonly text: string }[] }>;
+  build(
+    options: BuildOptions,
+  ): Promise<{ readonly outputFiles?: readonly { readonly text: string }[] }>;
   stop(): Promise<void>;
 }
 
@@ -34,7 +36,11 @@ export async function buildFixtures(): Promise<void> {
   mkdirSync(BUNDLES, { recursive: true });
   for (const fixture of Object.keys(LOOKS) as Fixture[]) {
     writeFileSync(join(BUNDLES, `${fixture}.js`), await buildFile(fixture));
-    const module = await build({ entryPoints: [sourceOf(fixture)], format: "esm", ...LOOKS[fixture] });
+    const module = await build({
+      entryPoints: [sourceOf(fixture)],
+      format: "esm",
+      ...LOOKS[fixture],
+    });
     writeFileSync(join(BUNDLES, `${fixture}.mjs`), module);
   }
   await esbuild().stop();
@@ -56,7 +62,10 @@ export function sourceOf(fixture: Fixture): string {
 }
 
 /** Bundles a fixture from its sources; cold, with the bundler's process yet to be started. */
-export async function buildFile(fixture: Fixture, { isCold = false } = {}): Promise<string> {
+export async function buildFile(
+  fixture: Fixture,
+  { isCold = false } = {},
+): Promise<string> {
   if (isCold) await esbuild().stop();
   const stdin = { contents: entryFor(sourceOf(fixture)), resolveDir: FIXTURES };
   return await build({ stdin, format: "iife", ...LOOKS[fixture] });
@@ -71,7 +80,10 @@ export function writeSource(text: string): string {
 
 /** Bundles one TypeScript file. */
 export async function buildSource(file: string): Promise<string> {
-  return await build({ stdin: { contents: entryFor(file), resolveDir: FIXTURES }, format: "iife" });
+  return await build({
+    stdin: { contents: entryFor(file), resolveDir: FIXTURES },
+    format: "iife",
+  });
 }
 
 function entryFor(path: string): string {

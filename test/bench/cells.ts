@@ -70,7 +70,8 @@ const START = "Start";
 const CALL = "Warm calls";
 const HOST = "Ops and throughput";
 const MEMORY = "Memory";
-const CPU = "Processor-bound guest code, against the same code without a sandbox";
+const CPU =
+  "Processor-bound guest code, against the same code without a sandbox";
 const SHELL = "From the shell, whole process";
 
 /** Text of a small TypeScript file that nobody has seen. */
@@ -79,7 +80,10 @@ function unseen(seq: number): string {
     `export default (input: Input): object => ({ ...input, seq: ${seq} satisfies number });\n`;
 }
 
-const kernel = (title: string, name: "kernelFib" | "kernelJson" | "kernelMix" | "kernelSort"): Cell => ({
+const kernel = (
+  title: string,
+  name: "kernelFib" | "kernelJson" | "kernelMix" | "kernelSort",
+): Cell => ({
   title,
   group: CPU,
   unit: "ms",
@@ -173,12 +177,37 @@ export const CELLS = {
   cpuJson: kernel("JSON parse and stringify", "kernelJson"),
   cpuMix: kernel("integer mixing", "kernelMix"),
   cpuSort: kernel("sort 50,000 by comparator", "kernelSort"),
-  shell: { title: "small plugin or script, one call", group: SHELL, unit: "ms", reference: "denoShell" },
-  memorySmall: { title: "each further idle small plugin, PSS", group: MEMORY, unit: "MiB" },
-  memorySmallFirst: { title: "… in the first half of that", group: MEMORY, unit: "MiB" },
-  memoryLarge: { title: "each further idle 290 KB plugin, PSS", group: MEMORY, unit: "MiB" },
-  memoryLargeFirst: { title: "… in the first half of that", group: MEMORY, unit: "MiB" },
-  cycleLeft: { title: "left by a load/unload cycle, RSS", group: MEMORY, unit: "KiB" },
+  shell: {
+    title: "small plugin or script, one call",
+    group: SHELL,
+    unit: "ms",
+    reference: "denoShell",
+  },
+  memorySmall: {
+    title: "each further idle small plugin, PSS",
+    group: MEMORY,
+    unit: "MiB",
+  },
+  memorySmallFirst: {
+    title: "… in the first half of that",
+    group: MEMORY,
+    unit: "MiB",
+  },
+  memoryLarge: {
+    title: "each further idle 290 KB plugin, PSS",
+    group: MEMORY,
+    unit: "MiB",
+  },
+  memoryLargeFirst: {
+    title: "… in the first half of that",
+    group: MEMORY,
+    unit: "MiB",
+  },
+  cycleLeft: {
+    title: "left by a load/unload cycle, RSS",
+    group: MEMORY,
+    unit: "KiB",
+  },
   cycleMs: { title: "load, call, unload", group: MEMORY, unit: "ms" },
 } as const satisfies Readonly<Record<string, Cell>>;
 

@@ -16,7 +16,10 @@ export function denoPath(): string {
   for (const name of Object.keys(optionalDependencies)) {
     for (const file of ["deno", "deno.exe"]) {
       try {
-        const path = join(dirname(beside.resolve(`${name}/package.json`)), file);
+        const path = join(
+          dirname(beside.resolve(`${name}/package.json`)),
+          file,
+        );
         if (existsSync(path)) return path;
       } catch {
         // That of another platform.

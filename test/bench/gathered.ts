@@ -41,7 +41,14 @@ export function record(
 }
 
 /** Remembers what could not be measured, once. */
-export function gap(found: Gathered, who: string, what: string, error: unknown): void {
-  const line = `${who}, ${what}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`;
+export function gap(
+  found: Gathered,
+  who: string,
+  what: string,
+  error: unknown,
+): void {
+  const line = `${who}, ${what}: ${
+    error instanceof Error ? error.message.split("\n")[0] : String(error)
+  }`;
   if (!found.gaps.includes(line)) found.gaps.push(line);
 }

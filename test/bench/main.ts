@@ -36,14 +36,25 @@ const { values } = parseArgs({
 
 const start = performance.now();
 const tell = (line: string): void =>
-  void process.stderr.write(`${((performance.now() - start) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
+  void process.stderr.write(
+    `${
+      ((performance.now() - start) / 1_000).toFixed(0).padStart(4)
+    } s  ${line}\n`,
+  );
 const effort = EFFORTS[values.quick ? "quick" : "full"];
 const cells = chosen(values.cells, CELL_NAMES);
-const peers = PEER_NAMES.filter((name) => name === "ivm" || chosen(values.peers, PEER_NAMES).includes(name));
+const peers = PEER_NAMES.filter((name) =>
+  name === "ivm" || chosen(values.peers, PEER_NAMES).includes(name)
+);
 
 await setUp(tell);
-const { createHost } = await import(join(PACKAGE, "dist/src/mod.js")) as typeof import("../../src/mod.ts");
-const host = await createHost({ confinement: "best", home: join(WORK, "home") });
+const { createHost } = await import(
+  join(PACKAGE, "dist/src/mod.js")
+) as typeof import("../../src/mod.ts");
+const host = await createHost({
+  confinement: "best",
+  home: join(WORK, "home"),
+});
 const machine = describeMachine(host.confinement.level);
 await host.close();
 const gathered = await runAll({ effort, start, peers, cells, tell });
@@ -52,14 +63,18 @@ tidyUp();
 const passes = effort.passes === 1 ? "one pass" : `${effort.passes} passes`;
 const results: Results = {
   machine,
-  effort: `${values.quick ? "quick, " : ""}${passes}, ${Math.round((performance.now() - start) / 1_000)} s`,
+  effort: `${values.quick ? "quick, " : ""}${passes}, ${
+    Math.round((performance.now() - start) / 1_000)
+  } s`,
   sizes,
   ...gathered,
 };
 if (values.json) process.stdout.write(JSON.stringify(results) + "\n");
 else {
   process.stdout.write(
-    `${machine.join("\n")}\n\n${cellTables(results)}\n### Targets\n\n${targetTable(results, cells)}\n`,
+    `${machine.join("\n")}\n\n${cellTables(results)}\n### Targets\n\n${
+      targetTable(results, cells)
+    }\n`,
   );
   for (const gap of results.gaps) {
     process.stdout.write(`not measured: ${gap}\n`);
@@ -69,7 +84,13 @@ const isWhole = values.cells === undefined && values.peers === undefined;
 if (values.write || (!values.quick && isWhole)) {
   const page = join(BENCH, "RESULTS.md");
   writeFileSync(page, markdown(results));
-  execFileSync(denoPath(), ["fmt", "--quiet", "--config", join(ROOT, "deno.json"), page]);
+  execFileSync(denoPath(), [
+    "fmt",
+    "--quiet",
+    "--config",
+    join(ROOT, "deno.json"),
+    page,
+  ]);
 }
 if (values.gate) {
   const broken = breaches(results);
@@ -77,7 +98,10 @@ if (values.gate) {
   if (broken.length > 0) process.exitCode = 1;
 }
 
-function chosen<Name extends string>(asked: string | undefined, all: readonly Name[]): readonly Name[] {
+function chosen<Name extends string>(
+  asked: string | undefined,
+  all: readonly Name[],
+): readonly Name[] {
   if (asked === undefined) return all;
   const names = asked.split(",");
   const unknown = names.find((name) => !all.includes(name as Name));

@@ -53,10 +53,13 @@ const OPS_PER_PLUGIN = 12_000;
 /** A machine with less memory left than this is not filled further. */
 const AVAILABLE_MIB_MIN = 3_072;
 const COLLECTIONS = 3;
-const COLLECTION_PAUSE_MS = 80;
+/** In all longer than anything that a peer does when it comes to rest. */
+const COLLECTION_PAUSE_MS = 300;
 
 /** Follows orders for one peer. */
-export function measurer(peer: Peer): (order: Order) => Promise<readonly number[]> {
+export function measurer(
+  peer: Peer,
+): (order: Order) => Promise<readonly number[]> {
   const documents = {
     small: payload(SMALL_BYTES),
     large: payload(LARGE_BYTES),
@@ -75,7 +78,10 @@ export function measurer(peer: Peer): (order: Order) => Promise<readonly number[
   };
 
   let asking: { readonly box: Sandbox; asked: number } | undefined;
-  const ops = async (tool: keyof typeof OPS_PER_CALL, ms: number): Promise<readonly number[]> => {
+  const ops = async (
+    tool: keyof typeof OPS_PER_CALL,
+    ms: number,
+  ): Promise<readonly number[]> => {
     const n = OPS_PER_CALL[tool];
     // The audit bounds what one plugin may add to it in a minute, so another one goes on from time to time.
     if (asking === undefined || asking.asked > OPS_PER_PLUGIN) {
@@ -106,9 +112,13 @@ export function measurer(peer: Peer): (order: Order) => Promise<readonly number[
           return ms;
         });
       case "first":
-        return await attempted(await peer.firstEver?.(order.fixture, documents.small));
+        return await attempted(
+          await peer.firstEver?.(order.fixture, documents.small),
+        );
       case "typescript":
-        return await attempted(await peer.typescript?.(order.text, documents.small));
+        return await attempted(
+          await peer.typescript?.(order.text, documents.small),
+        );
       case "warm": {
         const box = await boxOf("small");
         return await sampled(
@@ -121,7 +131,13 @@ export function measurer(peer: Peer): (order: Order) => Promise<readonly number[
         return await ops(order.tool, order.ms);
       case "throughput": {
         const box = await boxOf("small");
-        return [await throughput(() => box.call("echo", documents.small), order.flights, order.ms)];
+        return [
+          await throughput(
+            () => box.call("echo", documents.small),
+            order.flights,
+            order.ms,
+          ),
+        ];
       }
       case "cpu": {
         const box = await boxOf("cpu");
@@ -135,7 +151,10 @@ export function measurer(peer: Peer): (order: Order) => Promise<readonly number[
         await peer.stock?.(order.fixture, order.steps.at(-1)! + 1);
         return await grow(() => cold(order.fixture), order.steps, order.ms);
       case "cycles":
-        return await cycles(peer.cycle ?? (async () => await (await cold("small")).dispose()), order);
+        return await cycles(
+          peer.cycle ?? (async () => await (await cold("small")).dispose()),
+          order,
+        );
     }
   };
 }
@@ -158,7 +177,11 @@ async function sampled(
   return samples;
 }
 
-async function throughput(call: () => Promise<unknown>, flights: number, ms: number): Promise<number> {
+async function throughput(
+  call: () => Promise<unknown>,
+  flights: number,
+  ms: number,
+): Promise<number> {
   await Promise.all(await times(flights, async () => call()));
   let calls = 0;
   const start = performance.now();
@@ -186,7 +209,10 @@ async function grow(
   const boxes: Sandbox[] = [];
   const rows = [0, await settledKib()];
   for (const step of steps) {
-    while (boxes.length < step && performance.now() < end && availableMib() > AVAILABLE_MIB_MIN) {
+    while (
+      boxes.length < step && performance.now() < end &&
+      availableMib() > AVAILABLE_MIB_MIN
+    ) {
       boxes.push(await open());
     }
     rows.push(boxes.length, await settledKib());
@@ -215,7 +241,9 @@ async function cycles(
   return [done, (await settledKib("rssKib") - before) / done, each];
 }
 
-async function settledKib(kind: "pssKib" | "rssKib" = "pssKib"): Promise<number> {
+async function settledKib(
+  kind: "pssKib" | "rssKib" = "pssKib",
+): Promise<number> {
   for (let i = 0; i < COLLECTIONS; i++) {
     globalThis.gc?.();
     await new Promise((done) => setTimeout(done, COLLECTION_PAUSE_MS));
@@ -223,7 +251,9 @@ async function settledKib(kind: "pssKib" | "rssKib" = "pssKib"): Promise<number>
   return memoryOfTree(process.pid)[kind];
 }
 
-async function attempted(attempt: Attempt | undefined): Promise<readonly number[]> {
+async function attempted(
+  attempt: Attempt | undefined,
+): Promise<readonly number[]> {
   if (attempt === undefined) return [];
   try {
     return [await timed(() => attempt.run())];

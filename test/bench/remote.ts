@@ -14,7 +14,11 @@ interface Answer {
 }
 
 const SERVE = join(BENCH, "serve.ts");
-const NODE_FLAGS = ["--expose-gc", "--no-node-snapshot", "--disable-warning=ExperimentalWarning"];
+const NODE_FLAGS = [
+  "--expose-gc",
+  "--no-node-snapshot",
+  "--disable-warning=ExperimentalWarning",
+];
 /** The longest that a peer may take over what is not bounded otherwise. */
 const ORDER_MS = 60_000;
 const DENO_FLAGS = [
@@ -42,7 +46,12 @@ export class RemotePeer {
     this.#child = spawn(command, [...flags, SERVE, name], {
       stdio: ["pipe", "pipe", "inherit"],
       detached: true, // a group of its own, so that all that it starts ends with it
-      env: { ...process.env, SALLYPORT_BENCH_RUN: RUN, DENO_DIR: join(WORK, "deno"), NO_COLOR: "1" },
+      env: {
+        ...process.env,
+        SALLYPORT_BENCH_RUN: RUN,
+        DENO_DIR: join(WORK, "deno"),
+        NO_COLOR: "1",
+      },
     });
     this.#answers = createInterface({ input: this.#child.stdout! })
       [Symbol.asyncIterator]();

@@ -10,9 +10,15 @@ type Figures = Partial<Record<CellName, Partial<Record<Subject, number>>>>;
 function resultsOf(figures: Figures, rest: Partial<Results> = {}): Results {
   const cells = Object.entries(figures).map(([cell, of]) => [
     cell,
-    Object.fromEntries(Object.entries(of).map(([subject, figure]) => [subject, [[figure], [figure]]])),
+    Object.fromEntries(
+      Object.entries(of).map((
+        [subject, figure],
+      ) => [subject, [[figure], [figure]]]),
+    ),
   ]);
-  const sizes = Object.fromEntries(Object.keys(SIZE_GATES).map((name) => [name, 1]));
+  const sizes = Object.fromEntries(
+    Object.keys(SIZE_GATES).map((name) => [name, 1]),
+  );
   return {
     machine: ["2 cores"],
     effort: "test",
@@ -31,14 +37,22 @@ function atBounds(targets: readonly Target[], times = 1): Results {
   const { cell, of = "sallyport", over, bound, is } = targets[0]!;
   set(cell, of, 100);
   if (over !== undefined) {
-    const share = is === "within" ? 1 : is === "at most" ? bound * times : bound / times;
+    const share = is === "within"
+      ? 1
+      : is === "at most"
+      ? bound * times
+      : bound / times;
     set(over.cell ?? cell, over.subject, 100 / share);
   } else figures[cell]![of] = bound * times;
   return resultsOf(figures as Figures);
 }
 
 describe("a target", () => {
-  test.each(TARGETS.filter(({ is }) => is !== "within").map((target) => [target.cell, target] as const))(
+  test.each(
+    TARGETS.filter(({ is }) => is !== "within").map((target) =>
+      [target.cell, target] as const
+    ),
+  )(
     "for %s is met at its bound and missed beyond it, by as much as is said",
     (_cell, target) => {
       const atIt = judge(atBounds([target], 0.999), target);
@@ -47,14 +61,19 @@ describe("a target", () => {
         isMet: false,
         words: "missed by 50 %",
       });
-      expect(judge(atBounds([target], 3), target)).toMatchObject({ words: "missed by a factor of 3.0" });
+      expect(judge(atBounds([target], 3), target)).toMatchObject({
+        words: "missed by a factor of 3.0",
+      });
     },
   );
 
   test("that wants a straight line is met near it, on both sides", () => {
     const target = TARGETS.find(({ is }) => is === "within")!;
     const line = (slope: number): Results =>
-      resultsOf({ memorySmall: { sallyport: slope }, memorySmallFirst: { sallyport: 1 } });
+      resultsOf({
+        memorySmall: { sallyport: slope },
+        memorySmallFirst: { sallyport: 1 },
+      });
     expect([0.96, 1.04].map((slope) => judge(line(slope), target).isMet))
       .toEqual([true, true]);
     expect(judge(line(1.2), target)).toMatchObject({
@@ -72,7 +91,10 @@ describe("a target", () => {
       words: "not measured",
     });
     const alone = resultsOf({ [target!.cell]: { sallyport: 1 } });
-    expect(judge(alone, target!)).toMatchObject({ value: null, words: "not measured" });
+    expect(judge(alone, target!)).toMatchObject({
+      value: null,
+      words: "not measured",
+    });
   });
 });
 
@@ -85,13 +107,19 @@ describe("the report", () => {
   test("says met or by how much for every target, in their order", () => {
     const lines = targetTable(results).split("\n").slice(2);
     expect(lines).toHaveLength(TARGETS.length);
-    expect(lines[0]).toMatch(/cold start, small.*≤ 1 × raw isolated-vm.*0\.50.*\| +met \|$/);
-    expect(lines.find((line) => line.includes("≤ 1.9"))).toMatch(/missed by a factor of 2\.1 \|$/);
+    expect(lines[0]).toMatch(
+      /cold start, small.*≤ 1 × raw isolated-vm.*0\.50.*\| +met \|$/,
+    );
+    expect(lines.find((line) => line.includes("≤ 1.9"))).toMatch(
+      /missed by a factor of 2\.1 \|$/,
+    );
     for (const line of lines) {
       expect(line).toMatch(/met \||missed|not measured/);
     }
     const some = targetTable(results, ["coldLarge"]).split("\n").slice(2);
-    expect(some).toHaveLength(TARGETS.filter(({ cell }) => cell === "coldLarge").length);
+    expect(some).toHaveLength(
+      TARGETS.filter(({ cell }) => cell === "coldLarge").length,
+    );
   });
 
   test("has medians, ratios to the reference and spread, for whoever was measured", () => {
@@ -103,13 +131,17 @@ describe("the report", () => {
 
   test("as a page names peers that are better, misses without an explanation, and gaps", () => {
     const page = markdown(results);
-    expect(page).toMatch(/as multiples of Sallyport:.*quickjs-emscripten.*\(0\.50\)/);
+    expect(page).toMatch(
+      /as multiples of Sallyport:.*quickjs-emscripten.*\(0\.50\)/,
+    );
     expect(page).toMatch(/\*\*call, 1 KB\*\*: /);
     expect(page).toContain("workerd, start: there is none");
   });
 
   test("counts more calls a second as better", () => {
-    const page = markdown(resultsOf({ throughput64: { ivm: 30, sallyport: 20, quickjs: 5 } }));
+    const page = markdown(
+      resultsOf({ throughput64: { ivm: 30, sallyport: 20, quickjs: 5 } }),
+    );
     expect(page).toMatch(
       /throughput, 64 in flight, as multiples of Sallyport: raw isolated-vm, async \(1\.50\)\n/,
     );
@@ -122,7 +154,9 @@ describe("the gate", () => {
     const title = CELLS[GATES[0]!.cell].title;
     expect(breaches(held).some((line) => line.startsWith(title))).toBe(false);
     expect(breaches(atBounds(GATES.slice(0, 1), 1.1))).toContainEqual(
-      expect.stringMatching(/^cold start, small plugin .*, p10: 4\.40 for ≤ 4 × raw/),
+      expect.stringMatching(
+        /^cold start, small plugin .*, p10: 4\.40 for ≤ 4 × raw/,
+      ),
     );
     expect(breaches(resultsOf({}))).toHaveLength(GATES.length);
   });
@@ -137,7 +171,9 @@ describe("the gate", () => {
     expect(ofSizes(sizes(most + 1))).toEqual([
       `size of the ${name}: ${most + 1} bytes for at most ${most}`,
     ]);
-    expect(ofSizes(resultsOf({}, { sizes: {} }))).toHaveLength(Object.keys(SIZE_GATES).length);
+    expect(ofSizes(resultsOf({}, { sizes: {} }))).toHaveLength(
+      Object.keys(SIZE_GATES).length,
+    );
   });
 
   test("is wider than the target of the same figure", () => {
@@ -147,7 +183,9 @@ describe("the gate", () => {
         JSON.stringify(over) === JSON.stringify(gate.over)
       );
       if (target === undefined) continue;
-      const isWider = gate.is === "at most" ? gate.bound > target.bound : gate.bound < target.bound;
+      const isWider = gate.is === "at most"
+        ? gate.bound > target.bound
+        : gate.bound < target.bound;
       expect(isWider, gate.cell).toBe(true);
     }
   });

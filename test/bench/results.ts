@@ -31,6 +31,10 @@ export interface Results {
 }
 
 /** Samples of a subject in a cell; none is no turns. */
-export function turnsOf(results: Results, cell: CellName, subject: Subject): Turns {
+export function turnsOf(
+  results: Results,
+  cell: CellName,
+  subject: Subject,
+): Turns {
   return results.cells[cell]?.[subject] ?? [];
 }

@@ -20,7 +20,12 @@ export async function runAll(options: RunOptions): Promise<Gathered> {
   const { passes, totalMs } = options.effort;
   const start = options.start;
   for (let pass = 0; pass < passes; pass++) {
-    await runTurns(options, found, pass, start + TURNS_SHARE * totalMs * (pass + 1) / passes);
+    await runTurns(
+      options,
+      found,
+      pass,
+      start + TURNS_SHARE * totalMs * (pass + 1) / passes,
+    );
   }
   if (options.cells.includes("shell")) {
     await runShell(options, found, start + SHELL_SHARE * totalMs);
@@ -29,15 +34,32 @@ export async function runAll(options: RunOptions): Promise<Gathered> {
   return found;
 }
 
-async function runTurns(options: RunOptions, found: Gathered, pass: number, end: number): Promise<void> {
+async function runTurns(
+  options: RunOptions,
+  found: Gathered,
+  pass: number,
+  end: number,
+): Promise<void> {
   const { effort, tell } = options;
-  const cells = CELL_NAMES.filter((name) => options.cells.includes(name) && cellOf(name).order !== undefined);
+  const cells = CELL_NAMES.filter((name) =>
+    options.cells.includes(name) && cellOf(name).order !== undefined
+  );
   if (cells.length === 0) return;
-  tell(`pass ${pass + 1} of ${effort.passes}: starting ${options.peers.length} peers`);
+  tell(
+    `pass ${
+      pass + 1
+    } of ${effort.passes}: starting ${options.peers.length} peers`,
+  );
   const peers = await startAll(options.peers, found);
   try {
-    for (const [fixture, cell] of [["small", "coldSmall"], ["large", "coldLarge"]] as const) {
-      const count = (cellOf(cell).turns ?? 0) * effort.turns + (fixture === "small" ? FURTHER_SMALL : 0);
+    for (
+      const [fixture, cell] of [["small", "coldSmall"], [
+        "large",
+        "coldLarge",
+      ]] as const
+    ) {
+      const count = (cellOf(cell).turns ?? 0) * effort.turns +
+        (fixture === "small" ? FURTHER_SMALL : 0);
       await everybody(peers, found, cell, { do: "stock", fixture, count });
     }
     for (const [place, name] of cells.entries()) {
@@ -47,21 +69,39 @@ async function runTurns(options: RunOptions, found: Gathered, pass: number, end:
       const share = 2 * (end - performance.now()) / (cells.length - place);
       const cellEnd = Math.min(performance.now() + share, end);
       let turn = 0;
-      for (; turn < turns && (turn === 0 || performance.now() < cellEnd); turn++) {
-        const order = cell.order!((pass * turns + turn) * 10_000 + Math.floor(Math.random() * 10_000));
+      for (
+        ;
+        turn < turns && (turn === 0 || performance.now() < cellEnd);
+        turn++
+      ) {
+        const order = cell.order!(
+          (pass * turns + turn) * 10_000 + Math.floor(Math.random() * 10_000),
+        );
         // Nobody is always the one who comes after the same neighbour.
         const shift = (turn + pass) % peers.length;
-        const row = await everybody([...peers.slice(shift), ...peers.slice(0, shift)], found, name, order);
+        const row = await everybody(
+          [...peers.slice(shift), ...peers.slice(0, shift)],
+          found,
+          name,
+          order,
+        );
         record(found, name, options.peers, row);
       }
-      tell(`${cell.title}: ${turn} turns${turn < turns ? ` of ${turns}, for lack of time` : ""}`);
+      tell(
+        `${cell.title}: ${turn} turns${
+          turn < turns ? ` of ${turns}, for lack of time` : ""
+        }`,
+      );
     }
   } finally {
     await Promise.all(peers.map((peer) => peer.end()));
   }
 }
 
-async function startAll(names: readonly PeerName[], found: Gathered): Promise<RemotePeer[]> {
+async function startAll(
+  names: readonly PeerName[],
+  found: Gathered,
+): Promise<RemotePeer[]> {
   const peers: RemotePeer[] = [];
   for (const name of names) {
     try {
@@ -93,7 +133,11 @@ async function everybody(
   return row;
 }
 
-async function runShell({ effort, tell }: RunOptions, found: Gathered, end: number): Promise<void> {
+async function runShell(
+  { effort, tell }: RunOptions,
+  found: Gathered,
+  end: number,
+): Promise<void> {
   const programs = Object.entries(shellPrograms());
   let turn = 0;
   for (

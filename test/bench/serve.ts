@@ -11,7 +11,11 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     say({ samples: await measure(JSON.parse(line) as Order) });
   } catch (error) {
-    say({ error: error instanceof Error ? error.stack ?? error.message : String(error) });
+    say({
+      error: error instanceof Error
+        ? error.stack ?? error.message
+        : String(error),
+    });
   }
 }
 // The harness has gone, or has enough: this process ends with its group, which is all that the peer started.

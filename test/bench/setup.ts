@@ -1,6 +1,14 @@
 /** Makes ready what a run needs: the peers, the built package, the fixtures. */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { buildFixtures } from "./bundles.ts";
@@ -11,7 +19,13 @@ export async function setUp(tell: (line: string) => void): Promise<void> {
   if (!existsSync(join(BENCH, "node_modules/quickjs-emscripten"))) {
     tell("installing the peers (npm ci)");
     // Their binaries come inside their packages; nothing of theirs runs here.
-    execFileSync("npm", ["ci", "--prefix", BENCH, "--ignore-scripts", "--silent"], {
+    execFileSync("npm", [
+      "ci",
+      "--prefix",
+      BENCH,
+      "--ignore-scripts",
+      "--silent",
+    ], {
       stdio: ["ignore", 2, 2],
     });
   }
@@ -19,7 +33,9 @@ export async function setUp(tell: (line: string) => void): Promise<void> {
   mkdirSync(WORK, { recursive: true });
   if (process.env.SALLYPORT_BENCH_PACKAGE === undefined) {
     tell("building the package");
-    execFileSync(process.execPath, [join(ROOT, "tools/build.ts")], { stdio: ["ignore", "ignore", 2] });
+    execFileSync(process.execPath, [join(ROOT, "tools/build.ts")], {
+      stdio: ["ignore", "ignore", 2],
+    });
     mkdirSync(PACKAGE, { recursive: true });
     for (const name of ["bin", "dist", "package.json"]) {
       cpSync(join(ROOT, name), join(PACKAGE, name), { recursive: true });
@@ -38,19 +54,23 @@ export function tidyUp(): void {
 /** Removes what runs have left that were killed. */
 function removeAbandoned(): void {
   for (const run of existsSync(RUNS) ? readdirSync(RUNS) : []) {
-    if (run === RUN || !existsSync(`/proc/${run}`)) rmSync(join(RUNS, run), { recursive: true, force: true });
+    if (run === RUN || !existsSync(`/proc/${run}`)) {
+      rmSync(join(RUNS, run), { recursive: true, force: true });
+    }
   }
 }
 
 /** Sizes of what is loaded at the start, bytes; those of files that are elsewhere by now are missing. */
 export function startSizes(): Readonly<Record<string, number>> {
   const dist = join(PACKAGE, "dist");
-  const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) =>
-    path.endsWith(".js")
-  );
+  const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((
+    path,
+  ) => path.endsWith(".js"));
   const size = (paths: readonly string[]): number =>
     paths.reduce((sum, path) => sum + statSync(join(dist, path)).size, 0);
-  const parts = Object.entries(START_FILES).filter(([, path]) => existsSync(join(dist, path)));
+  const parts = Object.entries(START_FILES).filter(([, path]) =>
+    existsSync(join(dist, path))
+  );
   return {
     ...Object.fromEntries(parts.map(([part, path]) => [part, size([path])])),
     "package": size(code),

@@ -61,7 +61,9 @@ export function shellPrograms(): Readonly<
     floorShell: { ...floor(folder, input), env },
     nodeShell: { command: process.execPath, args: [script], env },
   };
-  const entries = Object.entries(programs).map(([name, program]) => [name, () => run(program, input)]);
+  const entries = Object.entries(programs).map((
+    [name, program],
+  ) => [name, () => run(program, input)]);
   return Object.fromEntries(entries) as Record<Program, () => Promise<number>>;
 }
 
@@ -82,16 +84,26 @@ function trustedRun(
   const command = process.execPath;
   const sallyport = join(PACKAGE, "bin/sallyport.js");
   const run = (...args: string[]): string =>
-    execFileSync(command, [sallyport, ...args], { encoding: "utf8", env, cwd: folder });
+    execFileSync(command, [sallyport, ...args], {
+      encoding: "utf8",
+      env,
+      cwd: folder,
+    });
   const { value } = JSON.parse(run("check", plugin, "--json")) as {
     value: { fingerprint: string };
   };
   run("trust", plugin, "--yes", "--fingerprint", value.fingerprint);
-  return { command, args: [sallyport, "run", plugin, "echo", "--json", "--input", input] };
+  return {
+    command,
+    args: [sallyport, "run", plugin, "echo", "--json", "--input", input],
+  };
 }
 
 /** A Node host that starts a confined worker with one isolate, and none of our code. */
-function floor(folder: string, input: string): Pick<Started, "command" | "args"> {
+function floor(
+  folder: string,
+  input: string,
+): Pick<Started, "command" | "args"> {
   const bundle = join(folder, "bundle.js");
   writeFileSync(bundle, bundleOf("small"));
   const require = createRequire(import.meta.url);
@@ -124,7 +136,8 @@ function jailed(
   files: readonly string[],
   node: (spell: (path: string) => string) => readonly string[],
 ): readonly string[] {
-  const inside = (path: string): string => `/inside/${files.indexOf(path)}/${path.split("/").at(-1)}`;
+  const inside = (path: string): string =>
+    `/inside/${files.indexOf(path)}/${path.split("/").at(-1)}`;
   return [
     "--unshare-all",
     "--die-with-parent",
@@ -136,7 +149,9 @@ function jailed(
     "65534",
     "--gid",
     "65534",
-    ...LIBRARIES.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
+    ...LIBRARIES.filter((path) => existsSync(path)).flatMap((
+      path,
+    ) => ["--ro-bind", path, path]),
     "--proc",
     "/proc",
     "--ro-bind",
@@ -151,7 +166,11 @@ function jailed(
 function run({ command, args, env }: Started, input: string): Promise<number> {
   return new Promise((done, fail) => {
     const start = performance.now();
-    const child = spawn(command, args, { env, cwd: WORK, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, {
+      env,
+      cwd: WORK,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let [out, err] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => out += text);
     child.stderr.setEncoding("utf8").on("data", (text: string) => err += text);
@@ -160,7 +179,9 @@ function run({ command, args, env }: Started, input: string): Promise<number> {
       const ms = performance.now() - start;
       if (code === 0 && isAnswer(out, input)) done(ms);
       else {fail(
-          new Error(`"${command}" ended with ${code}: ${(err || out).slice(-400)}`),
+          new Error(
+            `"${command}" ended with ${code}: ${(err || out).slice(-400)}`,
+          ),
         );}
     });
   });

@@ -36,11 +36,17 @@ describe("a ratio", () => {
       ours: [[20], [200], [20]],
       theirs: [[10], [100], [10]],
     };
-    expect(ratioOf(slowSecondTurn.ours, slowSecondTurn.theirs)).toEqual({ value: 2, range: [2, 2] });
+    expect(ratioOf(slowSecondTurn.ours, slowSecondTurn.theirs)).toEqual({
+      value: 2,
+      range: [2, 2],
+    });
   });
 
   test("leaves out turns in which one of the two has nothing", () => {
-    expect(ratioOf([[30], [], [4]], [[10], [10], []])).toEqual({ value: 3, range: [3, 3] });
+    expect(ratioOf([[30], [], [4]], [[10], [10], []])).toEqual({
+      value: 3,
+      range: [3, 3],
+    });
     expect(ratioOf([[30]], [])).toBeNull();
   });
 

@@ -22,7 +22,13 @@ export interface Ratio {
 /** A figure of samples: the middle, either tail. */
 export type Stat = "p10" | "p50" | "p90" | "p95" | "p99";
 
-const SHARES: Readonly<Record<Stat, number>> = { p10: 0.1, p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 };
+const SHARES: Readonly<Record<Stat, number>> = {
+  p10: 0.1,
+  p50: 0.5,
+  p90: 0.9,
+  p95: 0.95,
+  p99: 0.99,
+};
 
 /** The value below which a share of the samples lies, by nearest rank; NaN without samples. */
 export function quantile(samples: readonly number[], share: number): number {
@@ -36,7 +42,9 @@ export function median(samples: readonly number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   if (sorted.length % 2 === 1) return sorted[middle]!;
-  return sorted.length === 0 ? NaN : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return sorted.length === 0
+    ? NaN
+    : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** Sums up all turns; null when nothing was measured. */
@@ -60,13 +68,21 @@ export function summarize(turns: Turns): Summary | null {
  * How many times the reference it is. Medians are compared turn by turn, so that what the machine did in a turn falls on
  * both; further out in the tail, where a turn has too few samples, all samples are. Null when one was not measured.
  */
-export function ratioOf(turns: Turns, reference: Turns, stat: Stat = "p50"): Ratio | null {
+export function ratioOf(
+  turns: Turns,
+  reference: Turns,
+  stat: Stat = "p50",
+): Ratio | null {
   const pairs = turns.flatMap((turn, place) => {
     const other = reference[place];
-    return turn.length === 0 || other === undefined || other.length === 0 ? [] : [[turn, other] as const];
+    return turn.length === 0 || other === undefined || other.length === 0
+      ? []
+      : [[turn, other] as const];
   });
   if (pairs.length === 0) return null;
-  const ratios = pairs.map(([turn, other]) => quantileOf(turn, stat) / quantileOf(other, stat));
+  const ratios = pairs.map(([turn, other]) =>
+    quantileOf(turn, stat) / quantileOf(other, stat)
+  );
   const range = [Math.min(...ratios), Math.max(...ratios)] as const;
   if (stat === "p50") return { value: median(ratios), range };
   const value = quantileOf(pairs.flatMap(([turn]) => turn), stat) /

@@ -47,15 +47,35 @@ export const TARGETS: readonly Target[] = [
   { cell: "coldLarge", over: denoWorker, is: "at most", bound: 0.35 },
   { cell: "coldLarge", over: raw, is: "at most", bound: 0.4, isStretch: true },
   { cell: "warmSmall", over: raw, is: "at most", bound: 1.9 },
-  { cell: "warmSmall", over: { subject: "nodeChild" }, is: "at most", bound: 1.1 },
-  { cell: "warmSmall", over: { subject: "workerd" }, is: "at most", bound: 0.35 },
+  {
+    cell: "warmSmall",
+    over: { subject: "nodeChild" },
+    is: "at most",
+    bound: 1.1,
+  },
+  {
+    cell: "warmSmall",
+    over: { subject: "workerd" },
+    is: "at most",
+    bound: 0.35,
+  },
   { cell: "warmSmall", stat: "p99", over: raw, is: "at most", bound: 2 },
   { cell: "warmSmall", over: raw, is: "at most", bound: 1.1, isStretch: true },
   { cell: "warmLarge", over: raw, is: "at most", bound: 1.3 },
   { cell: "throughput64", over: raw, is: "at least", bound: 0.75 },
-  { cell: "throughput64", over: { subject: "nodeChild" }, is: "at least", bound: 1 },
+  {
+    cell: "throughput64",
+    over: { subject: "nodeChild" },
+    is: "at least",
+    bound: 1,
+  },
   { cell: "opSerial", over: raw, is: "at most", bound: 2.2 },
-  { cell: "opParallel", over: { subject: "ivm", cell: "opSerial" }, is: "at most", bound: 0.3 },
+  {
+    cell: "opParallel",
+    over: { subject: "ivm", cell: "opSerial" },
+    is: "at most",
+    bound: 0.3,
+  },
   { cell: "memorySmall", is: "at most", bound: 2 },
   { cell: "memoryLarge", is: "at most", bound: 7 },
   {
@@ -70,7 +90,13 @@ export const TARGETS: readonly Target[] = [
   { cell: "cpuMix", over: native, is: "at most", bound: 1.15 },
   { cell: "cpuSort", over: native, is: "at most", bound: 1.15 },
   { cell: "typescript", over: raw, is: "at most", bound: 1.5 },
-  { cell: "shell", of: "sallyportShell", over: { subject: "denoShell" }, is: "at most", bound: 4 },
+  {
+    cell: "shell",
+    of: "sallyportShell",
+    over: { subject: "denoShell" },
+    is: "at most",
+    bound: 4,
+  },
   {
     cell: "shell",
     of: "sallyportShell",
@@ -93,7 +119,13 @@ export const GATES: readonly Target[] = [
   { cell: "warmLarge", stat: "p10", over: raw, is: "at most", bound: 3 },
   { cell: "throughput64", stat: "p90", over: raw, is: "at least", bound: 0.3 },
   { cell: "opSerial", stat: "p10", over: raw, is: "at most", bound: 6 },
-  { cell: "opParallel", stat: "p10", over: { subject: "ivm", cell: "opSerial" }, is: "at most", bound: 1 },
+  {
+    cell: "opParallel",
+    stat: "p10",
+    over: { subject: "ivm", cell: "opSerial" },
+    is: "at most",
+    bound: 1,
+  },
   { cell: "memorySmall", is: "at most", bound: 4 },
   { cell: "memoryLarge", is: "at most", bound: 12 },
   { cell: "cpuFib", stat: "p10", over: native, is: "at most", bound: 2 },
@@ -120,7 +152,13 @@ export const SIZE_GATES: Readonly<Record<string, number>> = {
 export function judge(results: Results, target: Target): Verdict {
   const { value, range } = figureOf(results, target);
   if (value === null || Number.isNaN(value)) {
-    return { target, value: null, range: null, isMet: false, words: "not measured" };
+    return {
+      target,
+      value: null,
+      range: null,
+      isMet: false,
+      words: "not measured",
+    };
   }
   const { is, bound } = target;
   const isMet = is === "at most"
@@ -128,7 +166,13 @@ export function judge(results: Results, target: Target): Verdict {
     : is === "at least"
     ? value >= bound
     : Math.abs(value - 1) <= bound;
-  return { target, value, range, isMet, words: isMet ? "met" : missed(target, value) };
+  return {
+    target,
+    value,
+    range,
+    isMet,
+    words: isMet ? "met" : missed(target, value),
+  };
 }
 
 function figureOf(
@@ -138,18 +182,28 @@ function figureOf(
   const turns = turnsOf(results, cell, of);
   if (over === undefined) {
     const summary = summarize(turns);
-    return summary === null ? { value: null, range: null } : { value: summary[stat], range: summary.range };
+    return summary === null
+      ? { value: null, range: null }
+      : { value: summary[stat], range: summary.range };
   }
-  const ratio = ratioOf(turns, turnsOf(results, over.cell ?? cell, over.subject), stat);
+  const ratio = ratioOf(
+    turns,
+    turnsOf(results, over.cell ?? cell, over.subject),
+    stat,
+  );
   return ratio ?? { value: null, range: null };
 }
 
 function missed({ is, bound }: Target, value: number): string {
   if (is === "within") {
-    return `missed: ${percent(Math.abs(value - 1))} away, ${percent(bound)} allowed`;
+    return `missed: ${percent(Math.abs(value - 1))} away, ${
+      percent(bound)
+    } allowed`;
   }
   const factor = is === "at most" ? value / bound : bound / value;
-  return factor < 2 ? `missed by ${percent(factor - 1)}` : `missed by a factor of ${factor.toFixed(1)}`;
+  return factor < 2
+    ? `missed by ${percent(factor - 1)}`
+    : `missed by a factor of ${factor.toFixed(1)}`;
 }
 
 function percent(share: number): string {

@@ -29,8 +29,13 @@ export async function denoWorker(): Promise<Peer> {
   return {
     async open(fixture) {
       const parts = [GUEST, bundleOf(fixture), `\n//${++seq}`];
-      const url = URL.createObjectURL(new Blob(parts, { type: "application/javascript" }));
-      const worker = new Worker(url, { type: "module", deno: { permissions: "none" } });
+      const url = URL.createObjectURL(
+        new Blob(parts, { type: "application/javascript" }),
+      );
+      const worker = new Worker(url, {
+        type: "module",
+        deno: { permissions: "none" },
+      });
       const { sandbox, take } = messageSandbox(
         (message) => worker.postMessage(message),
         () => {

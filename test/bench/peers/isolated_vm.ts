@@ -4,7 +4,13 @@
  */
 import ivm from "isolated-vm";
 import { buildFile, buildSource, bundleOf, writeSource } from "../bundles.ts";
-import { answerOp, type Attempt, jsonSandbox, type Peer, type Sandbox } from "./peer.ts";
+import {
+  answerOp,
+  type Attempt,
+  jsonSandbox,
+  type Peer,
+  type Sandbox,
+} from "./peer.ts";
 
 const PRELUDE =
   "globalThis.__host = (json) => __hostReference.apply(undefined, [json], { result: { promise: true } });";
@@ -16,15 +22,27 @@ export async function isolatedVm(variant: string): Promise<Peer> {
   return {
     open: (fixture) => start(bundleOf(fixture)),
     firstEver: async (fixture, input) =>
-      attempt(async () => await start(await buildFile(fixture, { isCold: true })), "echo", input),
+      attempt(
+        async () => await start(await buildFile(fixture, { isCold: true })),
+        "echo",
+        input,
+      ),
     async typescript(text, input) {
       const file = writeSource(text);
-      return attempt(async () => await start(await buildSource(file)), "default", input);
+      return attempt(
+        async () => await start(await buildSource(file)),
+        "default",
+        input,
+      );
     },
   };
 }
 
-function attempt(start: () => Promise<Sandbox>, tool: string, input: unknown): Attempt {
+function attempt(
+  start: () => Promise<Sandbox>,
+  tool: string,
+  input: unknown,
+): Attempt {
   let box: Sandbox | undefined;
   return {
     async run() {
@@ -40,7 +58,11 @@ async function startAsync(source: string): Promise<Sandbox> {
   const context = await isolate.createContext();
   context.global.setSync("__hostReference", new ivm.Reference(answerOp));
   await (await isolate.compileScript(PRELUDE + source)).run(context);
-  return handles(isolate, context, async (tool, json, call) => await call.apply(undefined, [tool, json]));
+  return handles(
+    isolate,
+    context,
+    async (tool, json, call) => await call.apply(undefined, [tool, json]),
+  );
 }
 
 async function startSync(source: string): Promise<Sandbox> {
@@ -48,7 +70,11 @@ async function startSync(source: string): Promise<Sandbox> {
   const context = isolate.createContextSync();
   context.global.setSync("__hostReference", new ivm.Reference(answerOp));
   isolate.compileScriptSync(PRELUDE + source).runSync(context);
-  return handles(isolate, context, (tool, json, call) => call.applySync(undefined, [tool, json]));
+  return handles(
+    isolate,
+    context,
+    (tool, json, call) => call.applySync(undefined, [tool, json]),
+  );
 }
 
 type Call = ivm.Reference<(tool: string, json: string) => string>;
@@ -59,11 +85,15 @@ function handles(
   plain: (tool: string, json: string, call: Call) => Promise<string> | string,
 ): Sandbox {
   const call: Call = context.global.getSync("__call", { reference: true });
-  const callAsync: Call = context.global.getSync("__callAsync", { reference: true });
+  const callAsync: Call = context.global.getSync("__callAsync", {
+    reference: true,
+  });
   return jsonSandbox(
     (tool, json, isAsync) =>
       isAsync
-        ? callAsync.apply(undefined, [tool, json], { result: { promise: true } })
+        ? callAsync.apply(undefined, [tool, json], {
+          result: { promise: true },
+        })
         : plain(tool, json, call),
     () => isolate.dispose(),
   );

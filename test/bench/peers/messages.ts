@@ -15,7 +15,11 @@ export function messageSandbox(
 ): { readonly sandbox: Sandbox; readonly take: (message: Message) => void } {
   const waiting = new Map<number, (json: string) => void>();
   let seq = 0;
-  const send = (tool: string, json: string, isAsync: boolean): Promise<string> =>
+  const send = (
+    tool: string,
+    json: string,
+    isAsync: boolean,
+  ): Promise<string> =>
     new Promise((done) => {
       waiting.set(++seq, done);
       post({ id: seq, tool, json, isAsync });
@@ -24,7 +28,9 @@ export function messageSandbox(
     sandbox: jsonSandbox(send, dispose),
     take({ id, host, json }) {
       if (host !== undefined) {
-        return void answerOp(json).then((answer) => post({ host, json: answer }));
+        return void answerOp(json).then((answer) =>
+          post({ host, json: answer })
+        );
       }
       waiting.get(id!)?.(json);
       waiting.delete(id!);

@@ -35,13 +35,19 @@ export interface Attempt {
 
 /** A peer whose guest takes JSON text and gives JSON text. */
 export function jsonSandbox(
-  call: (tool: string, json: string, isAsync: boolean) => Promise<string> | string,
+  call: (
+    tool: string,
+    json: string,
+    isAsync: boolean,
+  ) => Promise<string> | string,
   dispose: () => Promise<void> | void,
 ): Sandbox {
   return {
     // The two tools that ask the host are asynchronous; for the others the peers may take their shorter way.
     call: async (tool, input) =>
-      JSON.parse(await call(tool, JSON.stringify(input), tool.startsWith("op"))) as unknown,
+      JSON.parse(
+        await call(tool, JSON.stringify(input), tool.startsWith("op")),
+      ) as unknown,
     dispose,
   };
 }

@@ -25,8 +25,13 @@ const host :Workerd.Worker = (
 /** Makes the peer. */
 export async function workerd(): Promise<Peer> {
   const port = await start();
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 64, scheduling: "lifo" });
-  const post = (path: string, body: string): Promise<string> => request(agent, port, path, body);
+  const agent = new http.Agent({
+    keepAlive: true,
+    maxSockets: 64,
+    scheduling: "lifo",
+  });
+  const post = (path: string, body: string): Promise<string> =>
+    request(agent, port, path, body);
   await post("/ready", "");
   let seq = 0;
   return {
@@ -37,7 +42,10 @@ export async function workerd(): Promise<Peer> {
         const query = `key=${key}&tool=${tool}${isAsync ? "&async" : ""}`;
         if (isLoaded) return await post(`/call?${query}`, json);
         isLoaded = true;
-        return await post(`/load?${query}`, JSON.stringify({ source: bundleOf(fixture), input: json }));
+        return await post(
+          `/load?${query}`,
+          JSON.stringify({ source: bundleOf(fixture), input: json }),
+        );
       }, () => {}); // the loader decides when a worker goes
     },
   };
@@ -46,8 +54,16 @@ export async function workerd(): Promise<Peer> {
 function start(): Promise<number> {
   const directory = mkdtempSync(join(WORK, "workerd-"));
   writeFileSync(join(directory, "config.capnp"), CONFIG);
-  copyFileSync(join(import.meta.dirname, "../fixtures/workerd_host.mjs"), join(directory, "host.mjs"));
-  const child = spawn(binaryPath(), ["serve", "--experimental", "--control-fd=3", "config.capnp"], {
+  copyFileSync(
+    join(import.meta.dirname, "../fixtures/workerd_host.mjs"),
+    join(directory, "host.mjs"),
+  );
+  const child = spawn(binaryPath(), [
+    "serve",
+    "--experimental",
+    "--control-fd=3",
+    "config.capnp",
+  ], {
     cwd: directory,
     stdio: ["ignore", "inherit", "inherit", "pipe"],
   });
@@ -64,12 +80,19 @@ function start(): Promise<number> {
 
 /** The platform's own package: the main one's `bin` needs an install script. */
 function binaryPath(): string {
-  const name = `@cloudflare/workerd-${process.platform}-${process.arch === "x64" ? "64" : process.arch}`;
+  const name = `@cloudflare/workerd-${process.platform}-${
+    process.arch === "x64" ? "64" : process.arch
+  }`;
   const require = createRequire(import.meta.url);
   return join(dirname(require.resolve(`${name}/package.json`)), "bin/workerd");
 }
 
-function request(agent: http.Agent, port: number, path: string, body: string): Promise<string> {
+function request(
+  agent: http.Agent,
+  port: number,
+  path: string,
+  body: string,
+): Promise<string> {
   return new Promise((done, fail) => {
     const headers = { "content-length": Buffer.byteLength(body) };
     const asked = http.request(
@@ -81,7 +104,11 @@ function request(agent: http.Agent, port: number, path: string, body: string): P
           const text = Buffer.concat(chunks).toString();
           if (response.statusCode === 200) done(text);
           else {fail(
-              new Error(`workerd answered ${response.statusCode}: ${text.slice(0, 200)}`),
+              new Error(
+                `workerd answered ${response.statusCode}: ${
+                  text.slice(0, 200)
+                }`,
+              ),
             );}
         });
       },
