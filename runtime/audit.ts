@@ -37,10 +37,12 @@ export interface AuditSink {
   /** Writes one event; returns once the system has taken it. Throws when it cannot. */
   write(event: AuditEvent): void;
   /**
-   * Takes an event about what is over, which nothing waits for: written with the next one, or at the end of this turn. Absent is
-   * `write`. Throws as `write` does.
+   * Takes an event that is written with the next one, or at the end of this turn; whoever may only act once it is written waits for
+   * `written`. Absent is `write`. Throws as `write` does.
    */
   writeSoon?(event: AuditEvent): void;
+  /** Settles when all that was taken is written; undefined where it is. Rejects when it cannot be. */
+  written?(): Promise<void> | undefined;
   /** Ends the log. */
   close(): void;
 }

@@ -12,7 +12,7 @@ import { hasMoreNodes, isDeeper } from "./json_depth.ts";
 import { knownValue } from "./known_value.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
 import type { OpDefinition, OpTools } from "./op.ts";
-import { factsOf, type OpAudit, opAudit } from "./op_audit.ts";
+import { factsOf, type OpAudit, opAudit, opsWritten } from "./op_audit.ts";
 import { type CallOrigin, PowerError, type Powers } from "./powers.ts";
 import type { GrantHolder, OpRequest, Principal } from "./principal.ts";
 import type { Redactor } from "./redact.ts";
@@ -111,8 +111,13 @@ export class Broker {
         ? found
         : await this.#asking.ask(request, op.name, requirement, found, spelled);
       scope.decided?.({ decision, address: null });
-      this.#settle(request, op.name, decision, spelled ?? requirement.value);
+      this.#settle(request, op.name, decision, spelled ?? requirement.value, undefined, true);
       if (decision.asked !== null) granted.push(CheckedValue.fromDecision(decision));
+    }
+    const written = opsWritten(this.#options.audit);
+    if (written !== undefined) {
+      await written;
+      refuseEnded(principal);
     }
     if (scope.signal.aborted) {
       throw new PowerError("Interrupted", "ERR_CALL_ENDED", "The call has ended");
@@ -208,6 +213,7 @@ export class Broker {
     decision: Decision,
     spelled: string | null,
     facts?: Readonly<Record<string, unknown>>,
+    isSoon = false,
   ): Decision {
     // An op that was under way when the approval ended gets no further.
     refuseEnded(request.principal);
@@ -217,6 +223,7 @@ export class Broker {
       facts === undefined
         ? { type: "op", op, kind, value, decision: state, rule }
         : { type: "op", op, kind, value, decision: state, rule, details: facts },
+      isSoon,
     );
     return state === "granted" ? decision : this.#deny(request, decision, spelled);
   }

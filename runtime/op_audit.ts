@@ -10,16 +10,20 @@ import { type Redactor, withoutQuery } from "./redact.ts";
 export type OpFacts = Pick<AuditEvent, "type"> & Partial<AuditEvent>;
 
 /**
- * Writes one event. Throws HostError `ERR_AUDIT_FAILED`, or LimitError when the plugin has written as much as it may; then
+ * Writes one event; with `isSoon`, nothing may be done before `opsWritten`. Throws HostError `ERR_AUDIT_FAILED`, or LimitError when the plugin has written as much as it may; then
  * nothing may be done.
  */
-export type OpAudit = (request: Pick<OpRequest, "principal" | "scope">, facts: OpFacts) => void;
+export type OpAudit = (
+  request: Pick<OpRequest, "principal" | "scope">,
+  facts: OpFacts,
+  isSoon?: boolean,
+) => void;
 
 /** Makes the writer; values are redacted and bounded by it. */
 export function opAudit(audit: AuditSink, redactor: Redactor | undefined): OpAudit {
-  return ({ principal, scope }, facts) => {
+  return ({ principal, scope }, facts, isSoon = false) => {
     try {
-      audit.write({
+      const event: AuditEvent = {
         tenant: principal.tenant,
         plugin: principal.plugin,
         fingerprint: principal.fingerprint,
@@ -28,12 +32,25 @@ export function opAudit(audit: AuditSink, redactor: Redactor | undefined): OpAud
         confinement: principal.confinement,
         ...facts,
         ...(typeof facts.value === "string" ? shown(facts.value, facts, redactor) : {}),
-      });
+      };
+      if (isSoon && audit.writeSoon !== undefined) audit.writeSoon(event);
+      else audit.write(event);
     } catch (cause) {
-      if (cause instanceof LimitError) throw cause; // the plugin has written as much as it may
-      throw new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
+      throw failed(cause);
     }
   };
+}
+
+/** Settles when what was written soon is written; undefined where it is. Rejects as the writer throws. */
+export function opsWritten(audit: AuditSink): Promise<void> | undefined {
+  return audit.written?.()?.catch((cause: unknown) => {
+    throw failed(cause);
+  });
+}
+
+function failed(cause: unknown): Error {
+  if (cause instanceof LimitError) return cause; // the plugin has written as much as it may
+  return new HostError("ERR_AUDIT_FAILED", "Cannot write the audit log, so nothing was done", { cause });
 }
 
 /** A decision as an event has it. */

@@ -13,7 +13,7 @@ import {
 } from "../permissions/mod.ts";
 import type { AuditEvent, Tenure } from "../runtime/mod.ts";
 import { activate, type ActivationParts, type Active } from "./activation.ts";
-import { writeEvent } from "./audit/write_event.ts";
+import { eventsWritten, writeEvent } from "./audit/write_event.ts";
 import { inputText, valueOf } from "./result.ts";
 import {
   ended,
@@ -158,7 +158,8 @@ export class Runner {
     const run = startRun(unit, options, redactor);
     const text = inputText(unit, input, run);
     const started = { target: targetText(unit), phase: "start", ...chainOf(run) };
-    this.#audit(unit, run, "call", started, callFacts(unit));
+    this.#audit(unit, run, "call", started, callFacts(unit), true);
+    await eventsWritten(this.#parts.audit);
     this.#places.set(run.id, place);
     try {
       const active = known ??
@@ -242,12 +243,12 @@ export class Runner {
     type: AuditEvent["type"],
     details: Readonly<Record<string, unknown>>,
     facts: Partial<AuditEvent> = {},
-    isOver = false,
+    isSoon = false,
   ): void {
     const { tenant, audit, confinement } = this.#parts;
     const parent = origin === undefined ? {} : { parent: origin.call };
     const event = { type, tenant, plugin, fingerprint, call, ...parent, confinement, ...facts, details };
-    writeEvent(audit, event, isOver);
+    writeEvent(audit, event, isSoon);
   }
 }
 

@@ -39,29 +39,32 @@ export function boundedAudit(
     if (last.count === 0) return;
     sink.write({ ...last.event, details: { ...last.event.details, repeats: last.count } });
   };
+  const put = (event: AuditEvent, isSoon: boolean): void => {
+    if (isSoon && sink.writeSoon !== undefined) sink.writeSoon(event);
+    else sink.write(event);
+  };
+  const take = (event: AuditEvent, isSoon: boolean): void => {
+    const { plugin } = event;
+    if (event.type !== "op" || plugin === null) {
+      if (plugin !== null) flush(plugin);
+      return put(event, isSoon);
+    }
+    const key = repeatKey(event);
+    const last = repeated.get(plugin);
+    if (last !== undefined && key === last.key && now() - last.since < limits.repeatMs) {
+      last.count += 1;
+      return;
+    }
+    flush(plugin);
+    charge(spent, plugin, bytesOf(event), now(), limits.pluginBytesPerMinute);
+    put(event, isSoon);
+    if (key !== null) remember(repeated, plugin, { key, event, since: now(), count: 0 });
+  };
   return {
     ...(sink.path === undefined ? {} : { path: sink.path }),
-    writeSoon(event) {
-      if (event.plugin !== null) flush(event.plugin);
-      (sink.writeSoon ?? sink.write).call(sink, event);
-    },
-    write(event) {
-      const { plugin } = event;
-      if (event.type !== "op" || plugin === null) {
-        if (plugin !== null) flush(plugin);
-        return sink.write(event);
-      }
-      const key = repeatKey(event);
-      const last = repeated.get(plugin);
-      if (last !== undefined && key === last.key && now() - last.since < limits.repeatMs) {
-        last.count += 1;
-        return;
-      }
-      flush(plugin);
-      charge(spent, plugin, bytesOf(event), now(), limits.pluginBytesPerMinute);
-      sink.write(event);
-      if (key !== null) remember(repeated, plugin, { key, event, since: now(), count: 0 });
-    },
+    write: (event) => take(event, false),
+    writeSoon: (event) => take(event, true),
+    written: () => sink.written?.(),
     close() {
       for (const plugin of [...repeated.keys()]) flush(plugin);
       sink.close();

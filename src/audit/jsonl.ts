@@ -16,6 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
 import { readOrMakeKey } from "../stores/key_file.ts";
 import { writeCheckpoint } from "./heads.ts";
@@ -64,6 +65,7 @@ export function jsonlAudit(options: JsonlAuditOptions): AuditSink & { readonly p
       segment ??= new Segment(options, path, name);
       segment.writeSoon(event);
     },
+    written: () => segment?.written(),
     close() {
       segment?.close();
       segment = null;
@@ -82,8 +84,9 @@ class Segment {
   readonly #write: (file: number, text: string) => void;
   #head: Head = { seq: -1, mac: GENESIS };
   #time = { now: NaN, text: "" };
-  /** Sealed lines about what is over, which are written with the next one. */
-  #pending = "";
+  /** Sealed lines that are not written yet. */
+  #lines: { readonly text: string; readonly isReserved: boolean }[] = [];
+  #writing: Promise<void> | undefined;
   #isFlushing = false;
   #checkpoint: NodeJS.Timeout | undefined;
   #sync: NodeJS.Timeout | undefined;
@@ -102,33 +105,51 @@ class Segment {
     if (!existsSync(this.#reserve)) {
       writeFileSync(this.#reserve, Buffer.alloc(AUDIT_LIMITS.reserveBytes), { mode: 0o600 });
     }
-    this.#append({ type: SEGMENT_HEADER, tenant: options.tenant, previous });
+    const header = { type: SEGMENT_HEADER, tenant: options.tenant, previous };
+    this.#take(header);
+    this.#flush();
     this.#saveHead(false); // a segment that is removed whole was at least there
   }
 
   write(event: AuditEvent): void {
+    const before = this.#head;
+    this.#take(event);
     try {
-      this.#append(event);
+      this.#flush();
     } catch (error) {
-      // A full disk must not keep a call from ending, nor trust from being withdrawn.
-      if (!RESERVED_FOR.has(event.type) || !isFull(error) || !existsSync(this.#reserve)) throw error;
-      unlinkSync(this.#reserve);
-      this.#append(event);
+      // What was refused was not done; what waited before it still waits.
+      this.#lines.pop();
+      this.#head = before;
+      throw error;
     }
     this.#schedule(event);
   }
 
-  /** The line is sealed now, in its place; it and the next one are one write. */
+  /** The line is sealed now, in its place, and written with the next one. */
   writeSoon(event: AuditEvent): void {
-    const { text, head } = this.#sealed(event);
-    this.#pending += text;
-    this.#head = head;
-    if (this.#pending.length > AUDIT_LIMITS.pendingCharsMax) this.#flush();
+    this.#take(event);
+    if (this.#lines.length > AUDIT_LIMITS.pendingLinesMax) this.#flush();
     else if (!this.#isFlushing) {
       this.#isFlushing = true;
       setImmediate(() => this.#flushSoon());
     }
     this.#schedule(event);
+  }
+
+  /** What one turn takes is written at once: many ops begin in one. */
+  written(): Promise<void> | undefined {
+    if (this.#lines.length === 0) return undefined;
+    return this.#writing ??= new Promise((resolve, reject) =>
+      process.nextTick(() => {
+        this.#writing = undefined;
+        try {
+          this.#flush();
+          resolve();
+        } catch (error) {
+          reject(error as Error);
+        }
+      })
+    );
   }
 
   #schedule(event: AuditEvent): void {
@@ -139,24 +160,34 @@ class Segment {
 
   close(): void {
     clearTimeout(this.#sync);
-    this.#flush();
+    this.#flushSoon(); // what cannot be written keeps nobody from closing
     fdatasyncSync(this.#file);
     this.#saveHead(true);
     closeSync(this.#file);
   }
 
-  #append(facts: object): void {
-    const { text, head } = this.#sealed(facts);
-    // One write of whole lines: write(2) has returned before the op that the last one tells of begins.
-    this.#write(this.#file, this.#pending + text);
-    this.#pending = "";
+  #take(event: { readonly type: string }): void {
+    const { text, head } = this.#sealed(event);
+    this.#lines.push({ text, isReserved: RESERVED_FOR.has(event.type) });
     this.#head = head;
   }
 
+  /** One write of whole lines: write(2) has returned before what the last one tells of begins. */
   #flush(): void {
-    if (this.#pending === "") return;
-    this.#write(this.#file, this.#pending);
-    this.#pending = "";
+    if (this.#lines.length === 0) return;
+    const text = this.#lines.length === 1
+      ? this.#lines[0]!.text
+      : this.#lines.map((line) => line.text).join("");
+    try {
+      this.#write(this.#file, text);
+    } catch (error) {
+      // A full disk must not keep a call from ending, nor trust from being withdrawn.
+      const mayUseReserve = this.#lines.some(({ isReserved }) => isReserved) && isFull(error);
+      if (!mayUseReserve || !existsSync(this.#reserve)) throw error;
+      unlinkSync(this.#reserve);
+      this.#write(this.#file, text);
+    }
+    this.#lines = [];
   }
 
   #flushSoon(): void {

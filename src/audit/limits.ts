@@ -4,8 +4,8 @@
 export interface AuditLimits {
   /** Between two checkpoints of a segment that grows. */
   readonly checkpointMs: number;
-  /** What waits to be written with the next line. */
-  readonly pendingCharsMax: number;
+  /** Lines that wait to be written with the next one. */
+  readonly pendingLinesMax: number;
   /** From a line's write to the moment at which the disk has it; trust, grants and revocations do not wait. */
   readonly syncMs: number;
   /** What one plugin's ops may add to the log; above it they are refused, and the host goes on. */
@@ -23,7 +23,7 @@ export interface AuditLimits {
 /** The values in force. */
 export const AUDIT_LIMITS: AuditLimits = Object.freeze({
   checkpointMs: 1_000,
-  pendingCharsMax: 65_536,
+  pendingLinesMax: 128,
   syncMs: 100,
   pluginBytesPerMinute: 8 * 1_048_576,
   repeatMs: 1_000,

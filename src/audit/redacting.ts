@@ -7,6 +7,7 @@ export function redactingAudit(sink: AuditSink, redactor: Redactor): AuditSink {
     ...(sink.path === undefined ? {} : { path: sink.path }),
     write: (event) => sink.write(redactor.event(event)),
     writeSoon: (event) => (sink.writeSoon ?? sink.write).call(sink, redactor.event(event)),
+    written: () => sink.written?.(),
     close: () => sink.close(),
   };
 }

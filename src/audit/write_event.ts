@@ -3,17 +3,30 @@ import { HostError, LimitError } from "../../permissions/mod.ts";
 import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
 
 /**
- * Writes one event; one about what `isOver` may wait for the next. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it, LimitError when the plugin has written
+ * Writes one event; with `isSoon` it may wait for `eventsWritten`. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it, LimitError when the plugin has written
  * as much as it may.
  */
-export function writeEvent(audit: AuditSink, event: AuditEvent, isOver = false): void {
+export function writeEvent(audit: AuditSink, event: AuditEvent, isSoon = false): void {
   try {
-    if (isOver && audit.writeSoon !== undefined) audit.writeSoon(event);
+    if (isSoon && audit.writeSoon !== undefined) audit.writeSoon(event);
     else audit.write(event);
   } catch (cause) {
-    if (cause instanceof LimitError) throw cause;
-    throw new HostError("ERR_AUDIT_FAILED", `Cannot write the audit log${placeOf(audit, cause)}`, { cause });
+    throw failed(audit, cause);
   }
+}
+
+/** Waits until what was taken is written, where it is not. Throws as `writeEvent` does. */
+export async function eventsWritten(audit: AuditSink): Promise<void> {
+  try {
+    await audit.written?.();
+  } catch (cause) {
+    throw failed(audit, cause);
+  }
+}
+
+function failed(audit: AuditSink, cause: unknown): Error {
+  if (cause instanceof LimitError) return cause;
+  return new HostError("ERR_AUDIT_FAILED", `Cannot write the audit log${placeOf(audit, cause)}`, { cause });
 }
 
 /** Where and why, for a log that has a path of its own; what the sink of an embedder says stays in the cause. */
