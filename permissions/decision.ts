@@ -125,6 +125,7 @@ export const OWNERS: Readonly<Record<LayerSource, string>> = {
   record: "the trust record",
   policy: "the tenant's policy",
   capability: "the capability's own permissions",
+  caller: "what its caller is granted",
 };
 
 /** What would let the layer allow it. */
@@ -138,6 +139,9 @@ export function wayOut(source: LayerSource, kind: Kind, asked: string | null): s
   if (source === "manifest") return `Its author adds the line ${line} under permissions in plugin.yaml.`;
   if (source === "capability") {
     return `Its author adds the line ${line} to the capability's own permissions in plugin.yaml.`;
+  }
+  if (source === "caller") {
+    return `Who calls it needs ${line} as well, since the tenant's policy cuts calls down to what their callers may (calls.attenuate).`;
   }
   if (source === "record") return `Whoever trusted the plugin approved less: trust it again with ${line}.`;
   return `Whoever keeps the tenant's policy adds ${line} to it.`;

@@ -1,5 +1,6 @@
 /** A request for the eyes of a person: what `list`, `info` and `trust` show, and what of it is grave. */
 import { type Effect, isAscii, type Kind, type KindTable, type PathContext } from "./kind.ts";
+import { type Grant, intersect } from "./grant.ts";
 import { kindIn, KINDS } from "./kinds/mod.ts";
 import type { PermissionRequest } from "./request.ts";
 import { NEUTRAL, problemOf, readRequest } from "./statement.ts";
@@ -58,6 +59,43 @@ export function graveOf(request: PermissionRequest, context: PathContext): reado
     if (given === true) return isGraveEntry(kind, true, context) ? [{ kind: kind.name, entry: true }] : [];
     return given.filter((stated) => isGraveEntry(kind, stated.given, context))
       .map((stated) => ({ kind: kind.name, entry: spell(kind, stated.given, effect).entry }));
+  });
+}
+
+/** One thing that a grant lets its holder use. */
+export interface GrantLine extends GraveEntry {
+  /** For people, as of a request. */
+  readonly display: string;
+  /** Whether it is grave. */
+  readonly isGrave: boolean;
+}
+
+/**
+ * What all layers of a grant together allow, as the narrowest of them wrote it. What a deny takes whole is left out; what it only
+ * cuts is told uncut.
+ */
+export function describeGrant(
+  { layers: [first, ...rest] }: Grant,
+  context: PathContext,
+): readonly GrantLine[] {
+  if (first === undefined) return [];
+  const { kinds } = rest.reduce(intersect, first);
+  return Object.values<Kind>(context.kinds ?? KINDS).flatMap((kind): GrantLine[] => {
+    const { allow = [], deny = [] } = kinds[kind.name] ?? {};
+    if (deny === true) return [];
+    if (allow === true) {
+      return [{ kind: kind.name, entry: true, display: "everything", isGrave: kind.isGrave(true, context) }];
+    }
+    const lines = new Map<string, GrantLine>();
+    for (const { entry, text } of allow) {
+      // A link and the place that it leads to are written once.
+      const known = lines.get(text);
+      if (deny.some((rule) => kind.includes(rule.entry, entry))) continue;
+      const isGrave = known?.isGrave === true || kind.isGrave(entry, context);
+      const display = isAscii(text) ? text : `${text} (${kind.displayEntry(entry)})`;
+      lines.set(text, { kind: kind.name, entry: text, display: known?.display ?? display, isGrave });
+    }
+    return [...lines.values()];
   });
 }
 

@@ -20,7 +20,11 @@ export const ERRORS = {
   ERR_USAGE: fact("UsageError", 2, "The command line or a library argument is malformed."),
   ERR_MANIFEST_NOT_FOUND: fact("ManifestError", 3, "The directory holds no plugin.yaml."),
   ERR_MANIFEST_SYNTAX: fact("ManifestError", 3, "plugin.yaml is not acceptable YAML."),
-  ERR_MANIFEST_INVALID: fact("ManifestError", 3, "plugin.yaml breaks the schema; every issue is listed."),
+  ERR_MANIFEST_INVALID: fact(
+    "ManifestError",
+    3,
+    "plugin.yaml, or a document that it names, breaks its schema; every issue is listed.",
+  ),
   ERR_TRUST_UNKNOWN: fact("TrustError", 3, "Nobody has trusted this plugin."),
   ERR_TRUST_CHANGED: fact("TrustError", 3, "The plugin's files differ from the ones that were trusted."),
   ERR_TRUST_INCOMPATIBLE: fact("TrustError", 3, "The plugin asks for another version of Sallyport."),
@@ -58,7 +62,7 @@ export const ERRORS = {
   ),
   ERR_ACTIVATION_CANCELLED: fact("ActivationError", 1, "Starting was cancelled by the caller."),
   ERR_NOT_CAPABLE: fact("NotCapableError", 4, "The plugin asked for what it was not granted."),
-  ERR_GUEST_THREW: fact("GuestError", 1, "The plugin's own code threw."),
+  ERR_GUEST_THREW: fact("GuestError", 1, "The plugin's own code threw, or said that it failed."),
   ERR_RESULT_INVALID: fact(
     "GuestError",
     1,
@@ -79,6 +83,11 @@ export const ERRORS = {
   ERR_CONFINEMENT: fact("HostError", 6, "The worker cannot be confined as strongly as was asked."),
   ERR_ENGINE: fact("HostError", 6, "The isolate engine cannot be loaded on this machine."),
   ERR_UNEXPECTED: fact("SallyportError", 1, "Sallyport itself failed; this is a mistake in it."),
+  ERR_BLOCKED: fact(
+    "BlockedError",
+    4,
+    "A hook, guardrail or interceptor stopped it, or gave no answer where one is needed.",
+  ),
 } as const satisfies Record<string, ErrorFacts>;
 
 /** A stable code; new ones are added, none is renamed. */
@@ -133,6 +142,8 @@ export class NotCapableError extends SallyportError {}
 export class GuestError extends SallyportError {}
 /** A limit that the plugin ran into. */
 export class LimitError extends SallyportError {}
+/** What a hook, guardrail or interceptor stopped. */
+export class BlockedError extends SallyportError {}
 /** A failure of the host or of its worker. */
 export class HostError extends SallyportError {}
 

@@ -23,7 +23,15 @@ export {
   type WordKindOptions,
 } from "./define.ts";
 export { type Decision, denied, type Requirement } from "./decision.ts";
-export { describeRequest, type GraveEntry, graveOf, isGrave, type RequestLine } from "./describe.ts";
+export {
+  describeGrant,
+  describeRequest,
+  type GrantLine,
+  type GraveEntry,
+  graveOf,
+  isGrave,
+  type RequestLine,
+} from "./describe.ts";
 export * from "./error.ts";
 export { type Change, diff, type Grant, grantOf, holdsGrave, includes, intersect, narrow } from "./grant.ts";
 export type { Effect, FieldSchema, Kind, KindTable, PathContext } from "./kind.ts";
@@ -42,6 +50,7 @@ export {
 } from "./policy.ts";
 export { isWithin, type Path, resolvePath } from "./path_grammar.ts";
 export { relocate } from "./relocate.ts";
+export { checkIntercept, checkObserve } from "./watching.ts";
 export {
   type KindRequest,
   type KindRequestObject,

@@ -5,8 +5,8 @@ import { kindIn, type KindName, KINDS } from "./kinds/mod.ts";
 import type { PermissionRequest } from "./request.ts";
 import { problemOf, readRequest, type StatedEntry } from "./statement.ts";
 
-/** Whose word a layer is. */
-export type LayerSource = "manifest" | "flags" | "record" | "policy" | "capability";
+/** Whose word a layer is; `caller` is any word about the plugin that calls, where a call is cut down to what that one may. */
+export type LayerSource = "manifest" | "flags" | "record" | "policy" | "capability" | "caller";
 
 /** One entry, read. */
 export interface Rule {

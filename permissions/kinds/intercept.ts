@@ -7,6 +7,6 @@ export const intercept: Kind<Traffic, Traffic> = {
   ...trafficAlgebra,
   name: "intercept",
   doc: "Changing the named plugins' traffic at the named points: POINT [PLUGIN or ID].",
-  examples: ["tool.input notes"],
+  examples: ["tool.input notes", "tool.output plugin__notes__latest"],
   phrase: (value) => value === null ? "intercept everything" : `intercept "${value}"`,
 };

@@ -7,6 +7,6 @@ export const observe: Kind<Traffic, Traffic> = {
   ...trafficAlgebra,
   name: "observe",
   doc: "Seeing the named plugins' traffic at the named points: POINT [PLUGIN or ID].",
-  examples: ["tool.input", "tool.input notes", "tool.result plugin__notes__latest"],
+  examples: ["tool.input notes", "tool.output plugin__notes__latest", "prompt.submit"],
   phrase: (value) => value === null ? "observe everything" : `observe "${value}"`,
 };
