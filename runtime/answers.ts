@@ -55,6 +55,7 @@ export class Answers {
   #questions = 0;
   #revocations = 0;
   #by = "";
+  #left: { readonly revocations: number; readonly grant: Grant } | null = null;
 
   /** Changes nothing yet. */
   constructor(subject: Subject) {
@@ -73,6 +74,17 @@ export class Answers {
     const answered = decideUnder(grantOf(...layers, this.#layer(this.#allowed)));
     if (answered.state === "denied") return decision;
     return { ...answered, rule: `answered at the prompt by ${this.#by}`, layer: "none" };
+  }
+
+  /** The grant, less what was given up; the same object for as long as nothing more was. */
+  remaining(): Grant {
+    if (this.#revocations === 0) return this.#subject.grant;
+    if (this.#left?.revocations !== this.#revocations) {
+      const gone = opened(this.#layer({ ...this.#revoked }));
+      const grant = grantOf(...this.#subject.grant.layers, gone);
+      this.#left = { revocations: this.#revocations, grant };
+    }
+    return this.#left.grant;
   }
 
   /** What asking for the refused use would be like, with links where `real` says that they lead. `isSealed` tells places that no grant reaches. */

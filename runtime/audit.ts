@@ -3,7 +3,17 @@
 /** What happened; the sink adds the sequence number and the time. */
 export interface AuditEvent {
   /** What kind of fact this is. */
-  readonly type: "trust" | "grant" | "activate" | "call" | "op" | "limit" | "crash" | "revoke" | "expose";
+  readonly type:
+    | "trust"
+    | "grant"
+    | "activate"
+    | "call"
+    | "op"
+    | "limit"
+    | "crash"
+    | "revoke"
+    | "expose"
+    | "intercept";
   /** Id of the tenant. */
   readonly tenant: string;
   /** Name of the plugin, or null when none is concerned. */

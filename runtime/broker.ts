@@ -2,7 +2,7 @@
  * The one place that ops pass: parse → check → audit → act → envelope. It trusts nothing that a guest sends, and it
  * never rejects: whatever happens becomes an answer.
  */
-import { check, type Decision, type Requirement } from "../permissions/mod.ts";
+import { check, type Decision, type Grant, type Requirement } from "../permissions/mod.ts";
 import type { Asks } from "./ask.ts";
 import { Asking } from "./asking.ts";
 import type { AuditEvent, AuditSink } from "./audit.ts";
@@ -193,7 +193,8 @@ export class Broker {
       own: principal.own ?? null,
       powers: this.#options.powers,
       context: principal.context,
-      origin: () => originOf(request), // hardly any op asks for it; a getter would be kept longer than the op
+      io: scope.io,
+      origin: () => originOf(request, decider.remaining(principal)), // hardly any op asks for it; a getter would be kept longer than the op
       bundle: principal.bundle,
       signal: scope.signal,
       lane: principal.own?.lineage ?? principal.plugin,
@@ -286,11 +287,12 @@ export class Broker {
 }
 
 /** The call that an op belongs to, for whom it calls another plugin. */
-function originOf({ principal, scope }: OpRequest): CallOrigin {
+function originOf({ principal, scope }: OpRequest, grant: Grant): CallOrigin {
   return {
     plugin: principal.plugin,
     call: scope.id,
     chain: scope.chain ?? [],
+    grant,
     signal: scope.signal,
     remainingMs: () => scope.remainingMs?.() ?? Infinity,
     deny: (denial) => scope.deny(denial),

@@ -52,6 +52,11 @@ export class Decider {
     return answers;
   }
 
+  /** What it was granted, less what it gave up. What a person agreed to at the prompt was agreed to for it alone. */
+  remaining(principal: Principal): Grant {
+    return this.#answers.get(principal)?.remaining() ?? principal.grant;
+  }
+
   /** The decision, but for places that no grant reaches. */
   unlessSealed(holder: GrantHolder, requirement: Requirement, decision: Decision): Decision {
     const { state, kind, value } = decision;

@@ -5,10 +5,11 @@ import { RUNTIME_LIMITS } from "./limits.ts";
 import { type Denial, toOperator } from "./refusal.ts";
 
 const ANSWER_HEAD = '{"ok":true,"value":';
+const STREAMED = /^\{"ok":true,"streamed":(\d{1,15})\}$/;
 
-/** What a guest answered; all of it is the guest's word. */
+/** What a guest answered; all of it is the guest's word. Where it was a stream, how many values that were, instead of a text. */
 export type GuestAnswer =
-  | { readonly ok: true; readonly text: string }
+  | { readonly ok: true; readonly text: string; readonly streamed?: number }
   | { readonly ok: false; readonly error: GuestFailure };
 
 /** An error as a guest described it. */
@@ -65,6 +66,8 @@ export function readAnswer(text: string): GuestAnswer {
   if (text.startsWith(ANSWER_HEAD) && text.endsWith("}")) {
     return { ok: true, text: text.slice(ANSWER_HEAD.length, -1) };
   }
+  const streamed = text.length < 64 ? STREAMED.exec(text)?.[1] : undefined;
+  if (streamed !== undefined) return { ok: true, text: "null", streamed: Number(streamed) };
   if (
     bytes > RUNTIME_LIMITS.errorAnswerBytesMax || isDeeper(text, RUNTIME_LIMITS.errorAnswerDepthMax)
   ) {

@@ -1,6 +1,7 @@
 /** What an isolate is made with, and what one run of code in it is given. */
 import type { SallyportError } from "../permissions/mod.ts";
 import type { Broker } from "./broker.ts";
+import type { CallIo } from "./call_io.ts";
 import type { CodeCache } from "./code_cache.ts";
 import type { Compiler } from "./compile_apart.ts";
 import type { GuestAnswer } from "./guest_answer.ts";
@@ -64,6 +65,8 @@ export interface RunOptions {
   readonly origin?: CallOrigin | undefined;
   /** Full ids of the capabilities that called one another, this one last. */
   readonly chain?: readonly string[] | undefined;
+  /** What flows between it and its caller meanwhile. */
+  readonly io?: CallIo | undefined;
 }
 
 /** One call, or load, that is under way. */

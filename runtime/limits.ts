@@ -123,6 +123,10 @@ export interface CommandLimits {
   readonly argumentBytesMax: number;
   /** Programs of one tenant at once; further ones wait. */
   readonly commandsPerTenant: number;
+  /** The same for hooks that are programs: what guests start must not keep from answering what guards them. */
+  readonly hooksPerTenant: number;
+  /** How many of these one plugin's may be. */
+  readonly hooksPerPlugin: number;
 }
 
 /** The values in force. */
@@ -137,6 +141,8 @@ export const COMMAND_LIMITS: CommandLimits = Object.freeze({
   argumentsMax: 1_024,
   argumentBytesMax: 98_304,
   commandsPerTenant: 4,
+  hooksPerTenant: 8,
+  hooksPerPlugin: 2,
 });
 
 /** Bounds that are the same for every plugin. */
@@ -187,6 +193,26 @@ export interface RuntimeLimits {
   readonly descriptorsPerTenantMax: number;
   /** Calls from plugin to plugin in one chain. */
   readonly callDepthMax: number;
+  /** Streams of one tenant that are under way at once. */
+  readonly streamsPerTenantMax: number;
+  /** Values of one stream that nobody has taken yet; its guest then waits. */
+  readonly streamChunksAheadMax: number;
+  /** The same in bytes; one value more may be there. */
+  readonly streamBytesAheadMax: number;
+  /** One value of a stream: a text as UTF-8, bytes as they are, all else as JSON text. */
+  readonly streamChunkBytesMax: number;
+  /** All of one stream, or of one body. */
+  readonly streamBytesMax: number;
+  /** How long a stream waits for whoever reads it, with something there to be read. */
+  readonly streamIdleMs: number;
+  /** Time of a guest for its cleanup when nobody reads its stream any more. */
+  readonly streamReturnMs: number;
+  /** One piece of a body, in bytes or characters; what is larger is cut. */
+  readonly bodyPieceBytesMax: number;
+  /** Between two reports of one call's progress; of those in between the last is told. */
+  readonly progressMsMin: number;
+  /** The words in such a report; the rest is cut. */
+  readonly progressMessageCharsMax: number;
   /** Timers that one isolate may have waiting. */
   readonly timersMax: number;
   /** Longest delay of a timer. */
@@ -243,10 +269,14 @@ export interface RuntimeLimits {
   readonly inlineOverrunsMax: number;
   /** A worker that has not answered for this long may be running a slice inline: its processor time is looked at. */
   readonly blockedMs: number;
+  /** Processor time that it may then go on to use while calls of several owners are under way in it. */
+  readonly blockedBesideOthersMs: number;
   /** The same two where other plugins of the tenant are in the worker: they wait for each inline slice. */
   readonly inlineSharedSliceMsMax: number;
   /** An inline slice above this is one too long there. */
   readonly inlineSharedOverrunMs: number;
+  /** All inline slices of one turn of the worker's loop there; further ones run apart. */
+  readonly inlineSharedTurnMsMax: number;
   /** An isolate in which nothing ran for this long is collected once. */
   readonly tidyIdleMs: number;
   /** Between two looks for such. */
@@ -334,6 +364,16 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   pluginsPerTenantMax: 1_000,
   descriptorsPerTenantMax: 256,
   callDepthMax: 8,
+  streamsPerTenantMax: 256,
+  streamChunksAheadMax: 16,
+  streamBytesAheadMax: 262_144,
+  streamChunkBytesMax: 1_048_576,
+  streamBytesMax: 1_073_741_824,
+  streamIdleMs: 60_000,
+  streamReturnMs: 1_000,
+  bodyPieceBytesMax: 131_072,
+  progressMsMin: 50,
+  progressMessageCharsMax: 1_024,
   timersMax: 1_000,
   timerDelayMsMax: 2_147_483_647,
   logBytesPerCallMax: 1_048_576,
@@ -363,6 +403,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   inlineOverrunsMax: 3,
   inlineSharedSliceMsMax: 2,
   inlineSharedOverrunMs: 10,
+  inlineSharedTurnMsMax: 10,
   tidyIdleMs: 500,
   tidyLookMs: 100,
   tidyHeapBytesMax: 8 * 1_048_576,
@@ -370,6 +411,7 @@ export const RUNTIME_LIMITS: RuntimeLimits = Object.freeze({
   hostAwakeUsMax: 300,
   workerAwakeUsMax: 1_000,
   blockedMs: 600,
+  blockedBesideOthersMs: 400,
   slowOwnersMax: 1_024,
   cachedCodeBytesMin: 4_096,
   cachedCodeHeapRatioMin: 16,

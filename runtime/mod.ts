@@ -1,7 +1,9 @@
 /** The door of the runtime: where guests run, and the one way out of them. */
 export { type AuditEvent, type AuditSink, memoryAudit } from "./audit.ts";
 export { type Answer, type Answered, type Asker, Asks, type Question } from "./ask.ts";
+export { type Body, BodyReader } from "./body_reader.ts";
 export { Broker, type BrokerOptions } from "./broker.ts";
+export type { BodySource, CallIo, Chunk, ChunkSink, Progress, ProgressSink } from "./call_io.ts";
 export { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 export {
   type ConfinedOptions,
@@ -17,6 +19,7 @@ export {
   type ConfinementPlan,
   planConfinement,
 } from "./confine_plan.ts";
+export { ChunkWindow, type StreamSummary } from "./chunk_window.ts";
 export { CodeCache, type CodeCacheStore } from "./code_cache.ts";
 export { type Endowment, ENDOWMENTS } from "./endowments/mod.ts";
 export { type Cordon, type CordonChoice, type CordonFacts } from "./cordon.ts";
@@ -66,6 +69,7 @@ export {
   type CallPowers,
   type CommandOrder,
   type CommandOutcome,
+  fetchFailed,
   type FilePowers,
   type HttpAnswer,
   type HttpContent,
@@ -96,8 +100,9 @@ export {
   TARGET_HEAD,
 } from "./protocol.ts";
 export type { CallScope, GrantHolder, OpRequest, Principal, Use } from "./principal.ts";
+export { ProgressReports } from "./progress.ts";
 export { Rate } from "./rate.ts";
-export { Redactor, withoutShapes } from "./redact.ts";
+export { Redactor, type TextParts, withoutShapes } from "./redact.ts";
 export { type Denial, type GuestFacts, toGuest, toOperator } from "./refusal.ts";
 export type { KnownValue } from "./known_value.ts";
 export {

@@ -1,5 +1,6 @@
 /** What an op is: the only way for a guest to reach anything outside. */
 import type { Decision, PathContext, Requirement } from "../permissions/mod.ts";
+import type { CallIo } from "./call_io.ts";
 import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 import type { CallOrigin, Powers } from "./powers.ts";
 import type { PlacedSecret } from "./secrets.ts";
@@ -55,6 +56,8 @@ export interface OpTools {
   readonly powers: Powers;
   /** Where relative paths of this guest start. */
   readonly context: PathContext;
+  /** What flows between the call that the op belongs to and its caller; absent is nothing. */
+  readonly io: CallIo | undefined;
   /** The call that the op belongs to, for what is called on its behalf. */
   origin(): CallOrigin;
   /** The plugin's own verified bytes, or null for a script. */
@@ -93,6 +96,11 @@ export interface BundleFiles {
   stat(path: string): FileFacts;
   /** Entries of a directory. */
   list(path: string): readonly DirectoryEntry[];
+  /**
+   * Where the host itself starts a program of the plugin's own, as a hook: further pinned files that it sees beside it. Absent
+   * where a guest does.
+   */
+  readonly beside?: readonly string[];
 }
 
 /** What stat tells a guest. */

@@ -1,4 +1,5 @@
 /** Powers: ambient I/O, passed in and never imported by what uses it. */
+import type { Grant } from "../permissions/mod.ts";
 import type { CheckedAddress, CheckedPath, CheckedValue } from "./checked.ts";
 import type { CommandLimits, NetLimits } from "./limits.ts";
 import type { DirectoryEntry, FileFacts } from "./op.ts";
@@ -157,6 +158,8 @@ export interface CommandOrder {
   readonly signal: AbortSignal;
   /** Whose turn it uses; lanes take turns. */
   readonly lane: string;
+  /** Whether it is the host that starts it, at a point of its own; absent is a guest. */
+  readonly isHook?: boolean;
 }
 
 /** How a program ended. */
@@ -192,6 +195,8 @@ export interface CallOrigin {
   readonly call: string;
   /** Full ids of the capabilities that called one another, the one that calls last; of a script, none. */
   readonly chain: readonly string[];
+  /** What it holds, less what its code gave up; absent where it is the host that calls, at a point of its own. */
+  readonly grant?: Grant;
   /** Ends when its call ends. */
   readonly signal: AbortSignal;
   /** How long its call may still take. */

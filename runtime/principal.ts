@@ -1,5 +1,6 @@
 /** On whose behalf ops run, and in which call. */
 import type { Decision, Grant, PathContext } from "../permissions/mod.ts";
+import type { CallIo } from "./call_io.ts";
 import type { BundleFiles, OwnSpace } from "./op.ts";
 import type { Denial } from "./refusal.ts";
 import type { Tenure } from "./tenure.ts";
@@ -52,6 +53,8 @@ export interface CallScope {
   readonly parent?: string | undefined;
   /** How long the call may still take; absent is without end. */
   remainingMs?(): number;
+  /** What flows between it and its caller meanwhile; absent is nothing. */
+  readonly io?: CallIo | undefined;
 }
 
 /** One use that was decided about. */

@@ -138,6 +138,7 @@ export type GoneReason = "disposed" | "memory" | "catastrophic" | "failed";
 export const FROM_GUEST = Object.freeze({
   result: "r",
   op: "o",
+  ownOp: "p",
   log: "l",
   timer: "t",
   clear: "c",

@@ -19,6 +19,14 @@ import {
 import { REDACTION_LIMITS, RUNTIME_LIMITS } from "./limits.ts";
 import { type FormSearch, formSearch } from "./search_forms.ts";
 
+/** Reads one text that comes in parts, in their order. */
+export interface TextParts {
+  /** What may leave of the text by now. */
+  next(part: string): string;
+  /** The rest, when no further part comes. */
+  rest(): string;
+}
+
 /** The text of one tenant, without what must not leave it. */
 export class Redactor {
   readonly #known = new Map<string, KnownValue>();
@@ -106,6 +114,29 @@ export class Redactor {
     };
   }
 
+  /**
+   * Reads the parts of a result: what lies across two of them is cut out of both. With `holds`, the end of a part that could
+   * begin a value waits for the next one to tell; else it has left by then, and the value is cut short.
+   */
+  parts(holds: boolean): TextParts {
+    let before = "";
+    let held = "";
+    const read = (part: string, holdsNow: boolean): string => {
+      if (this.#known.size === 0 && held === "") return part;
+      const joined = before + held + part;
+      const start = before.length;
+      const [[begun] = [joined.length]] = holdsNow ? this.#begunAtEnd(joined) : [];
+      const end = Math.max(start, begun);
+      const ranges = this.#ranges(joined)
+        .map(([from, to]): Range => [Math.max(from, start) - start, Math.min(to, end) - start])
+        .filter(([from, to]) => to > from);
+      before = joined.slice(0, end).slice(-this.#searched().charsMax || end);
+      held = joined.slice(end);
+      return replaced(joined.slice(start, end), ranges, () => CUT);
+    };
+    return { next: (part) => read(part, holds), rest: () => read("", false) };
+  }
+
   #ranges(text: string): readonly Range[] {
     if (text.length < REDACTION_LIMITS.knownCharsMin || this.#known.size === 0) return [];
     const found: Range[] = [...this.#searched().find(text)];
@@ -160,7 +191,7 @@ function hashOf(text: string): string {
 }
 
 /** A JSON value with its texts changed, `key` being the name of the nearest member; the same one where none is. */
-function mapTexts(value: unknown, change: (text: string, key: string) => string, key = ""): unknown {
+export function mapTexts(value: unknown, change: (text: string, key: string) => string, key = ""): unknown {
   if (typeof value === "string") return change(value, key);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {

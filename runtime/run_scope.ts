@@ -3,6 +3,7 @@
  * hidden class, and that keeps the getter, and with it the whole run, until everything is collected: a host that serves
  * many calls would spend its time on those that have ended.
  */
+import type { CallIo } from "./call_io.ts";
 import type { CallSignal } from "./call_signal.ts";
 import type { RunOptions } from "./guest_run.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
@@ -27,6 +28,8 @@ export class RunScope implements CallScope {
   readonly chain: readonly string[];
   /** Id of the call that made it. */
   readonly parent: string | undefined;
+  /** What flows between it and its caller meanwhile. */
+  readonly io: CallIo | undefined;
   /** Waits for a person. */
   readonly pause: NonNullable<CallScope["pause"]>;
   /** What is left of its time. */
@@ -39,6 +42,7 @@ export class RunScope implements CallScope {
     this.id = options.id;
     this.chain = options.chain ?? [];
     this.parent = options.origin?.call;
+    this.io = options.io;
     this.pause = pause;
     this.remainingMs = remainingMs;
     this.#options = options;

@@ -332,7 +332,21 @@ export class WorkerProcess {
     if (blocked.looksAtRest * RUNTIME_LIMITS.residentPollMs > RUNTIME_LIMITS.pongMsMax) {
       return this.kill("parked");
     }
-    for (const { events } of [...this.#isolates.values()]) events.onBlocked(usedMs - blocked.fromMs);
+    const blockedMs = usedMs - blocked.fromMs;
+    // Whose slice it is cannot be asked, and the others' calls wait for as long as that one's own bounds allow.
+    if (blockedMs > RUNTIME_LIMITS.blockedBesideOthersMs && this.#isAwaitedBySeveral()) {
+      return this.kill("stuck");
+    }
+    for (const { events } of [...this.#isolates.values()]) events.onBlocked(blockedMs);
+  }
+
+  /** Whether calls of more than one owner are under way. */
+  #isAwaitedBySeveral(): boolean {
+    const awaited = new Set<string>();
+    for (const { events } of this.#isolates.values()) {
+      if (events.owner !== null && events.callsInFlight() > 0) awaited.add(ownerKey(events.owner));
+    }
+    return awaited.size > 1;
   }
 
   #residentBytesMax(): number {

@@ -9,6 +9,7 @@ import {
   type PathTarget,
   PowerError,
   type RunPowers,
+  type VerifiedFile,
   type VerifiedProgram,
 } from "../powers.ts";
 
@@ -67,8 +68,12 @@ export const commandOps: readonly OpDefinition[] = [
         sealed: tools.sealed(),
         signal: tools.signal,
         lane: tools.lane,
+        isHook: tools.bundle?.beside !== undefined,
       };
-      return await started(run, programOf(path, granted, facts, tools), order);
+      const program = programOf(path, granted, facts, tools);
+      if (!("checked" in program)) return await started(run, program, order);
+      const files = filesBeside(granted, tools).filter((each) => each.path !== program.path);
+      return await started(run, program, { ...order, files });
     },
   }),
 ];
@@ -112,6 +117,17 @@ function programOf(
   if (!bundle.isPinned(path) && !bundle.isPinned(real)) refuseUnpinned(granted, tools);
   const checked = tools.authorizeProgram(granted, real, facts);
   return { checked, path: real.slice(bundle.root.length + 1), bytes: bundle.bytes(real) };
+}
+
+/** What a program of the plugin's own sees beside itself, from verified bytes as well. */
+function filesBeside(granted: CheckedValue, tools: OpTools): readonly VerifiedFile[] {
+  const { bundle } = tools;
+  if (bundle === null) return [];
+  return (bundle.beside ?? []).map((path) => {
+    const real = bundle.real(path);
+    if (!bundle.isPinned(path) && !bundle.isPinned(real)) refuseUnpinned(granted, tools);
+    return { path: path.slice(bundle.root.length + 1), bytes: bundle.bytes(real) };
+  });
 }
 
 function refuseUnpinned({ kind, value }: CheckedValue, { refuse }: OpTools): never {

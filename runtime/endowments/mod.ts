@@ -10,6 +10,7 @@ import { fetchOps } from "./fetch.ts";
 import { fileOps } from "./files.ts";
 import { permissionOps } from "./permissions.ts";
 import { storageOps } from "./storage.ts";
+import { streamOps } from "./stream.ts";
 import { sysOps } from "./sys.ts";
 import { wasmOps } from "./wasm.ts";
 import { writeOps } from "./write.ts";
@@ -43,6 +44,7 @@ export const ENDOWMENTS: readonly Endowment[] = [
   { name: "command", ops: commandOps },
   { name: "permissions", ops: permissionOps },
   { name: "call", ops: callOps },
+  { name: "stream", ops: streamOps },
   { name: "host", ops: [] },
   { name: "wasm", ops: wasmOps },
 ];

@@ -85,9 +85,12 @@
     send("x" + what);
   }
 
-  /** Asks the host for an operation. `args` are primitives, or objects without a prototype. */
-  function op(name, args) {
-    const call = current;
+  /**
+   * Asks the host for an operation. `args` are primitives, or objects without a prototype. What belongs to one call, such as
+   * its own stream, names it: it may be done in a slice of another one.
+   */
+  function op(name, args, owner) {
+    const call = owner ?? current;
     call.ops += 1;
     if (call.ops > config.limits.opsPerCallMax) breach("ops");
     if (ops.size >= config.limits.opsInFlightMax || call.breached) return tooManyOps;
@@ -100,7 +103,7 @@
       }
       const id = ++opCount;
       ops.set(id, { resolve, reject, call });
-      send("o" + id + ":" + text);
+      send((owner ? "p" + owner.id + ":" : "o") + id + ":" + text);
     });
   }
 
@@ -272,9 +275,9 @@
   }
 
   /** Adds what every context has. */
-  function give(context, { register, onDispose } = internal) {
+  function give(context, own) {
     const { storage, call, host } = internal;
-    const given = { __proto__: null, storage, call, host, register, onDispose };
+    const given = { __proto__: null, storage, call, host, ...own };
     for (const name in given) {
       const value = given[name];
       if (value) {
@@ -294,7 +297,7 @@
     within(call, () => {
       const request = JSONParse(text);
       if (request.isLast) return cleanUp(id);
-      const context = give(request.context);
+      const context = give(request.context, internal.ownOf(call, request));
       const handler = request.entry === undefined ? target : handlers.get(request.entry);
       const run = newPromise((resolve) => {
         // A script without a default export has done its work while it was evaluated.
@@ -304,14 +307,15 @@
       });
       promiseThen(run, (value) => {
         if (config.isScript) {
-          whenIdle = () => succeed(id, value);
+          whenIdle = () => succeed(call, value);
           idle();
-        } else succeed(id, value);
+        } else succeed(call, value);
       }, (error) => fail(id, error));
     });
   }
 
-  function succeed(id, value) {
+  function succeed(call, value) {
+    const { id } = call;
     let text;
     let streams = false;
     try {
@@ -321,12 +325,19 @@
     } catch (error) {
       return answer(id, failure({ name: "ResultError", message: describe(error).message, invalid: true }));
     }
+    if (streams && call.streams) {
+      return promiseThen(
+        internal.pump(call, value),
+        (count) => answer(id, '{"ok":true,"streamed":' + count + "}"),
+        (error) => fail(id, error),
+      );
+    }
     if (typeof text !== "string" || streams) {
       return answer(
         id,
         failure({
           name: "ResultError",
-          message: streams ? "it is an iterator" : "it is a " + typeof value,
+          message: streams ? "it is a stream, which tenant.stream reads" : "it is a " + typeof value,
           invalid: true,
         }),
       );
@@ -354,6 +365,7 @@
   }
 
   function answer(id, text) {
+    calls.get(id)?.flush?.();
     calls.delete(id);
     send("r" + id + ":" + text);
   }

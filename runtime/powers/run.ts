@@ -40,6 +40,7 @@ export function rememberedJail(): () => Promise<Jail | string> {
 export function sandboxedRun(options: RunOptionsOfTenant = {}): RunPowers {
   const { limits = COMMAND_LIMITS, mayBeUnconfined = false, jail = rememberedJail() } = options;
   const turns = new Slots(limits.commandsPerTenant);
+  const hookTurns = new Slots(limits.hooksPerTenant, limits.hooksPerPlugin);
   const aliases = findAliases();
   return {
     limits,
@@ -49,7 +50,7 @@ export function sandboxedRun(options: RunOptionsOfTenant = {}): RunPowers {
       return typeof found === "string" ? found : null;
     },
     run: (program, order) =>
-      turns.take(order.lane, order.signal, async () => {
+      (order.isHook === true ? hookTurns : turns).take(order.lane, order.signal, async () => {
         const found = await jail();
         if (typeof found === "string" && !mayBeUnconfined) {
           throw new PowerError("NotSupported", "ERR_COMMAND_FAILED", "No program can be started here");

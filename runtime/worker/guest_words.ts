@@ -1,4 +1,4 @@
-/** What a guest's platform says, and what becomes of it. Each word is attributed to the slice that runs. */
+/** What a guest's platform says, and what becomes of it. Each word is attributed to the slice that runs, unless it names its call. */
 import { RUNTIME_LIMITS } from "../limits.ts";
 import { FROM_GUEST, FROM_WORKER } from "../protocol.ts";
 import type { GuestTimers } from "./timers.ts";
@@ -53,11 +53,11 @@ const WORDS: Readonly<Record<string, Word>> = {
     speaker.calls.delete(call);
     host.send(FROM_WORKER.result, speaker.id, call, text);
   },
-  [FROM_GUEST.op]: (speaker, rest, host) => {
-    const [op, text] = numbered(rest);
-    if (speaker.ops.has(op)) return;
-    speaker.ops.set(op, speaker.currentCall);
-    host.send(FROM_WORKER.op, speaker.id, op, text, speaker.currentCall);
+  [FROM_GUEST.op]: (speaker, rest, host) => ask(speaker, speaker.currentCall, rest, host),
+  [FROM_GUEST.ownOp]: (speaker, rest, host) => {
+    const [call, text] = numbered(rest);
+    // What is said for a call that has ended, or never was, is nobody's, and the host does nothing for nobody.
+    ask(speaker, speaker.calls.has(call) ? call : 0, text, host);
   },
   [FROM_GUEST.log]: (speaker, rest, host) => say(FROM_WORKER.log, speaker, rest, host),
   [FROM_GUEST.timer]: (speaker, rest) => {
@@ -68,6 +68,13 @@ const WORDS: Readonly<Record<string, Word>> = {
   [FROM_GUEST.breach]: (speaker, rest, host) => say(FROM_WORKER.breach, speaker, rest, host),
   [FROM_GUEST.fault]: (speaker, rest, host) => say(FROM_WORKER.fault, speaker, rest, host),
 };
+
+function ask(speaker: Speaker, call: number, rest: string, host: HostWriter): void {
+  const [op, text] = numbered(rest);
+  if (speaker.ops.has(op)) return;
+  speaker.ops.set(op, call);
+  host.send(FROM_WORKER.op, speaker.id, op, text, call);
+}
 
 /** What the host should learn even if the slice that says it never ends. */
 function say(type: number, speaker: Speaker, rest: string, host: HostWriter): void {

@@ -87,6 +87,8 @@ export class Isolates {
   #isShared = false;
   /** Whether more than one tenant's is. */
   #isMixed = false;
+  /** When the first inline slice of this turn of the loop began. */
+  #turnBegan: number | null = null;
   readonly #tidying = new Tidying<Isolate>((isolate) => this.#tidy(isolate));
   #platform = "";
   #platformCache: ivm.ExternalCopy<ArrayBuffer> | undefined;
@@ -308,13 +310,24 @@ export class Isolates {
   #goOn(isolate: Isolate): void {
     while (isolate.calls.size > 0 && isolate.slices.length > 0) {
       const slice = isolate.slices.shift()!;
-      isolate.isInline = isolate.isReady || (isolate.pace.isInline && !this.#isMixed);
+      isolate.isInline = isolate.isReady || (isolate.pace.isInline && !this.#isMixed && this.#hasTime());
       if (!isolate.isInline) return void this.#runApart(isolate, slice);
       this.#runInline(isolate, slice);
     }
     isolate.isRunning = false;
     this.#sayIfIdle(isolate);
     this.#onWorkDone(isolate);
+  }
+
+  /** Whether this turn of the loop has time for an inline slice: many short ones keep others waiting as one long one would. */
+  #hasTime(): boolean {
+    if (!this.#isShared) return true;
+    const now = performance.now();
+    if (this.#turnBegan === null) {
+      this.#turnBegan = now;
+      setImmediate(() => this.#turnBegan = null);
+    }
+    return now - this.#turnBegan <= RUNTIME_LIMITS.inlineSharedTurnMsMax;
   }
 
   #runInline(isolate: Isolate, slice: Slice): void {

@@ -63,7 +63,12 @@ describe.each([["walk", false], ["walk-code", true]])("a guest with everything (
         environment: { GRANTED_A: "a" },
       },
     });
-    walked = await tenant.call(`plugin__${name}__walk`, { mayMakeCode }) as Walked;
+    const body = (async function* () {
+      yield "text";
+      yield new Uint8Array(2);
+      throw new Error(`at ${import.meta.dirname}`);
+    })();
+    walked = await tenant.call(`plugin__${name}__walk`, { mayMakeCode }, { body }) as Walked;
   }, 60_000);
   afterAll(() => console.log(`walked: ${JSON.stringify(walked.counts)}`));
 

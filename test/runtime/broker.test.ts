@@ -131,6 +131,10 @@ describe("what an op needs", () => {
         "permission_query: it has no effect, and tells a guest about its own grant only what trying would tell",
         "permission_request: it asks the operator, who decides; each answer is logged",
         "permission_revoke: it only takes from the guest that asks for it",
+        "stream_push: it is the call's own result",
+        "stream_left: it tells when nobody wants the call's own result any more",
+        "body_read: it is the call's own input",
+        "progress: it is told to whoever made the call, and to nobody else",
       ]
     `);
   });

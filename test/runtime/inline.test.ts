@@ -103,6 +103,34 @@ describe("where slices run", () => {
     expect(await bench.once("() => 1", { ...shared, plugin: "two" })).toMatchObject({ value: 1 });
   });
 
+  test("whoever loops there keeps others' calls waiting for a moment, however long its own bounds are", async () => {
+    const one = await shortTool({ cordon: "moment", plugin: "looping" });
+    const two = await bench.start("() => new Promise(() => {})", { cordon: "moment", plugin: "waiting" });
+    const waiting = two.call();
+    expect(await one.call("for (;;);", 20_000)).toMatchObject({ code: "ERR_WORKER_LOST" });
+    expect(await waiting).toMatchObject({ code: "ERR_WORKER_LOST", error: { retryable: true } });
+    // Nobody waits for one that is alone, so its own bound ends it.
+    const alone = await shortTool({ cordon: "moment alone", plugin: "alone" });
+    expect(await alone.call("const end = Date.now() + 2500; while (Date.now() < end); return 2;", 20_000))
+      .toMatchObject({ value: 2 });
+  });
+
+  test("short slices one after the other take the thread for a moment, and then leave it to their neighbours", async () => {
+    const one = await shortTool({ cordon: "many", plugin: "busy" });
+    const two = await bench.start("() => 1", { cordon: "many", plugin: "neighbour" });
+    for (let i = 0; i < 2 * RUNTIME_LIMITS.inlineAfterSlices; i++) await two.call();
+    const spin = "const end = performance.now() + 1.5; while (performance.now() < end);";
+    const timer = `new Promise((done) => setTimeout(() => { ${spin} done(); }, 20))`;
+    const busy = one.call(`await Promise.all(Array.from({ length: 900 }, () => ${timer})); return 1;`);
+    let isOver = false;
+    void busy.then(() => isOver = true);
+    let longestMs = 0;
+    while (!isOver) longestMs = Math.max(longestMs, (await two.call()).tookMs);
+    const { value, tookMs } = await busy;
+    expect(value).toBe(1);
+    expect(longestMs).toBeLessThan(tookMs / 3);
+  });
+
   test("[T15] nobody's slices run inline in a worker that serves another tenant as well", async () => {
     const options = { cordon: "shared", tenant: "a", plugin: "one", config: { dynamicCode: true } };
     const guest = await shortTool(options);

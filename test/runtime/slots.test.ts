@@ -93,3 +93,29 @@ test("[T32] what plugins have in their own folders denies nobody a file with sev
   expect(String(await read("one", [data]))).toBe("open");
   await expect(read("alias", [data])).rejects.toThrow("denied");
 }, 60_000);
+
+test("[T11] a lane with a bound of its own leaves the rest of the places to others, and takes its own again", async () => {
+  const slots = new Slots(3, 2);
+  const held = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const take = (lane: string, name: string, until: Promise<void> = held.promise) =>
+    slots.take(lane, forEver, () => {
+      begun.push(name);
+      return until;
+    });
+  const all = [take("greedy", "g0"), take("greedy", "g1"), take("greedy", "g2"), take("greedy", "g3")];
+  await take("modest", "m0", Promise.resolve());
+  await take("modest", "m1", Promise.resolve());
+  expect(begun).toEqual(["g0", "g1", "m0", "m1"]);
+  held.resolve();
+  await Promise.all(all);
+  expect(begun).toEqual(["g0", "g1", "m0", "m1", "g2", "g3"]);
+  // Every place came back.
+  const again = Promise.withResolvers<void>();
+  const last = ["a", "b", "c", "d"].map((lane) => take(lane, lane, again.promise));
+  await Promise.resolve();
+  expect(begun.slice(6)).toEqual(["a", "b", "c"]);
+  again.resolve();
+  await Promise.all(last);
+  expect(begun.slice(6)).toEqual(["a", "b", "c", "d"]);
+});
