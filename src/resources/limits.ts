@@ -8,6 +8,8 @@ export interface ResourceLimits {
   readonly pathCharactersMax: number;
   /** Roots that are looked through. */
   readonly rootsMax: number;
+  /** Names in one folder of a root. */
+  readonly namesMax: number;
 }
 
 /** The values in force. */
@@ -15,4 +17,5 @@ export const RESOURCE_LIMITS: ResourceLimits = Object.freeze({
   resourceBytesMax: 1_048_576,
   pathCharactersMax: 1_024,
   rootsMax: 1_024,
+  namesMax: 4_096,
 });

@@ -1,3 +1,3 @@
 /** Reading a plugin's own text files. */
 export { resourcePath } from "./path.ts";
-export { type Resource, type ResourceRoot, ResourceRoots } from "./roots.ts";
+export { checkRoots, type Resource, type ResourceRoot, ResourceRoots } from "./roots.ts";

@@ -2,7 +2,7 @@
  * Reads text files below an ordered list of trusted directories. Where a directory is, and which directory it is, was settled
  * when the list was made: one that was put in its place later is refused. Nothing outside is opened, whatever links say.
  */
-import { lstatSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { isAbsolute, join, sep } from "node:path";
 import { ResourceError, UsageError } from "../../permissions/mod.ts";
 import { isSameStat, readRegularFile, SourceError, statOf } from "../source_file.ts";
@@ -49,17 +49,9 @@ export class ResourceRoots {
    * path that is not absolute; ResourceError `ERR_RESOURCE_REFUSED` for what is no directory.
    */
   static capture(roots: readonly ResourceRoot[]): ResourceRoots {
-    if (roots.length === 0 || roots.length > RESOURCE_LIMITS.rootsMax) {
-      throw usage(`give between 1 and ${RESOURCE_LIMITS.rootsMax} roots`);
-    }
-    const ids = new Set<string>();
-    return new ResourceRoots(roots.map(({ id, directory }) => {
-      if (typeof id !== "string" || id === "") throw usage("a root has no id");
-      if (ids.has(id)) throw usage(`two roots have the id ${JSON.stringify(id)}`);
-      ids.add(id);
-      if (!isAbsolute(directory)) throw usage(`the directory of root ${JSON.stringify(id)} is not absolute`);
-      return captureRoot(id, directory);
-    }));
+    if (roots.length === 0) throw usage("give at least one root");
+    checkRoots(roots);
+    return new ResourceRoots(roots.map(({ id, directory }) => captureRoot(id, directory)));
   }
 
   /** Ids in order of precedence. */
@@ -85,11 +77,30 @@ export class ResourceRoots {
     const normal = resourcePath(path);
     const found = readFrom(this.#rootOf(rootId), normal);
     if (found !== undefined) return found;
-    throw new ResourceError(
-      "ERR_RESOURCE_NOT_FOUND",
-      `Cannot find resource "${normal}": ${rootId} does not have it`,
-      { details: { path: normal, rootId } },
-    );
+    throw notFound(normal, rootId);
+  }
+
+  /** The bytes of a file of one root and no other, text or not. Throws as `readStrict` does. */
+  bytesStrict(rootId: string, path: string): Uint8Array {
+    const normal = resourcePath(path);
+    const found = bytesFrom(this.#rootOf(rootId), normal);
+    if (found !== undefined) return found;
+    throw notFound(normal, rootId);
+  }
+
+  /**
+   * Names in a folder of one root, in order, those of folders with a `/` behind; none where there is no such folder. Throws as
+   * `read` does, and ResourceError `ERR_RESOURCE_REFUSED` for a folder of more than `namesMax`.
+   */
+  list(rootId: string, path: string): readonly string[] {
+    const root = this.#rootOf(rootId);
+    const normal = resourcePath(path);
+    refuseReplaced(root);
+    const place = placeOf(root, normal);
+    const names = place === "missing" ? [] : namesIn(place.real);
+    refuseReplaced(root);
+    if (names.length <= RESOURCE_LIMITS.namesMax) return names;
+    throw refused(`folder "${normal}"`, `has more than ${RESOURCE_LIMITS.namesMax} names (namesMax)`);
   }
 
   /** Whether `read` would give a file; false for whatever it would refuse. */
@@ -111,6 +122,18 @@ export class ResourceRoots {
   }
 }
 
+/** Throws UsageError for roots that could be nowhere: too many, an id that is empty or taken, a path that is not absolute. */
+export function checkRoots(roots: readonly ResourceRoot[]): void {
+  if (roots.length > RESOURCE_LIMITS.rootsMax) throw usage(`give at most ${RESOURCE_LIMITS.rootsMax} roots`);
+  const ids = new Set<string>();
+  for (const { id, directory } of roots) {
+    if (typeof id !== "string" || id === "") throw usage("a root has no id");
+    if (ids.has(id)) throw usage(`two roots have the id ${JSON.stringify(id)}`);
+    ids.add(id);
+    if (!isAbsolute(directory)) throw usage(`the directory of root ${JSON.stringify(id)} is not absolute`);
+  }
+}
+
 function captureRoot(id: string, directory: string): CapturedRoot {
   try {
     const real = realpathSync.native(directory);
@@ -128,13 +151,30 @@ function identityOf(directory: string): string {
 }
 
 function readFrom(root: CapturedRoot, path: string): Resource | undefined {
+  const bytes = bytesFrom(root, path);
+  return bytes === undefined
+    ? undefined
+    : Object.freeze({ rootId: root.id, path, text: decode(path, bytes) });
+}
+
+function bytesFrom(root: CapturedRoot, path: string): Uint8Array | undefined {
   refuseReplaced(root);
   const place = placeOf(root, path);
   if (place === "missing") return undefined;
   const bytes = bytesOf(place.real, path);
   // A directory above may have changed hands while the file was read.
   refuseReplaced(root);
-  return Object.freeze({ rootId: root.id, path, text: decode(path, bytes) });
+  return bytes;
+}
+
+/** What is no folder, or cannot be looked at, has no names. */
+function namesIn(real: string): string[] {
+  try {
+    return readdirSync(real, { withFileTypes: true })
+      .map((entry) => entry.isDirectory() ? `${entry.name}/` : entry.name).sort();
+  } catch {
+    return [];
+  }
 }
 
 function bytesOf(real: string, path: string): Uint8Array {
@@ -213,6 +253,14 @@ function doesNotThrow(question: () => boolean): boolean {
     if (error instanceof ResourceError) return false;
     throw error;
   }
+}
+
+function notFound(path: string, rootId: string): ResourceError {
+  return new ResourceError(
+    "ERR_RESOURCE_NOT_FOUND",
+    `Cannot find resource "${path}": ${rootId} does not have it`,
+    { details: { path, rootId } },
+  );
 }
 
 function refused(what: string, why: string): ResourceError {

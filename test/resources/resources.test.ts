@@ -154,6 +154,29 @@ test("[A27] [A28] [A31] a strict read takes nothing from elsewhere, and its erro
   expect(roots.readStrict("own", "own.md").text).toBe("été");
 });
 
+test("a folder is listed, and bytes are read, by the rules of a strict read", () => {
+  const directory = tree();
+  const roots = ResourceRoots.capture([{ id: "demo", directory }, { id: "other", directory: tree() }]);
+  mkdirSync(join(directory, "names/below"), { recursive: true });
+  writeFileSync(join(directory, "names/b.bin"), Buffer.from([0xc3, 0x28]));
+  writeFileSync(join(directory, "names/a.txt"), "a");
+  expect(roots.list("demo", "names")).toEqual(["a.txt", "b.bin", "below/"]);
+  expect(roots.list("other", "names")).toEqual([]);
+  expect(roots.list("demo", "names/a.txt")).toEqual([]);
+  expect([...roots.bytesStrict("demo", "names/b.bin")]).toEqual([0xc3, 0x28]);
+  symlinkSync(tree(), join(directory, "out"));
+  for (
+    const [path, code] of [["names/none", "ERR_RESOURCE_NOT_FOUND"], [
+      "out/data/a.txt",
+      "ERR_RESOURCE_REFUSED",
+    ]]
+  ) {
+    expect(() => roots.bytesStrict("demo", path!), path).toThrow(expect.objectContaining({ code }));
+  }
+  expect(() => roots.bytesStrict("other", "names/b.bin")).toThrow(ResourceError);
+  expect(() => roots.list("demo", "out")).toThrow(ResourceError);
+});
+
 test("[A29] asking whether a file exists throws for nothing that may be asked", () => {
   const directory = tree();
   const roots = ResourceRoots.capture([{ id: "demo", directory }]);
