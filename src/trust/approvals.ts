@@ -3,6 +3,7 @@ import canonicalize from "canonicalize";
 import { HostError, namesProject, type PermissionRequest, TrustError } from "../../permissions/mod.ts";
 import { packageVersions } from "../npm_packages.ts";
 import type { LoadedPlugin } from "../plugin.ts";
+import { argvHashes } from "./argv.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import type { Narrowing } from "./grants.ts";
 import { isGone } from "./gone.ts";
@@ -62,6 +63,8 @@ export interface ApprovalsOptions {
   readonly verify?: VerifyApproval | undefined;
   /** Where it is kept how files looked that were as approved; absent is nowhere. */
   readonly index?: StatIndex | undefined;
+  /** Told of what a plugin kept under a record that is about to be forgotten. Throws HostError `ERR_STORE`. */
+  readonly retire?: (lineage: string, key: TrustKey) => Promise<void>;
 }
 
 /** Says whether an approval counts: a second signature, a rule of the house. What it throws is a no. */
@@ -78,6 +81,18 @@ export type Glance =
     | { readonly standing: null; readonly fingerprint: string }
   );
 
+/** What one approval exposes, whatever its plugin is now. */
+export interface ApprovedExposure extends Pick<Approval, "exposed" | "grants" | "flags" | "lineage"> {
+  /** Which plugin. */
+  readonly key: TrustKey;
+  /** Whether the plugin is switched off. */
+  readonly isDisabled: boolean;
+  /** `sha256:…` of what was approved. */
+  readonly hash: string;
+  /** What was approved; null where the list of it is gone or damaged. */
+  readonly pins: () => Promise<Fingerprint | null>;
+}
+
 /** The approvals of one tenant. */
 export class Approvals {
   readonly #tenant: string;
@@ -86,6 +101,7 @@ export class Approvals {
   readonly #blocked: readonly string[];
   readonly #verify: VerifyApproval | undefined;
   readonly #index: StatIndex | undefined;
+  readonly #retire: ApprovalsOptions["retire"];
   readonly #ofProcess = new Map<string, Approval>();
   /** Pins that a plugin's memory was compared with and found equal to; that memory never changes. */
   readonly #verified = new WeakMap<LoadedPlugin, Fingerprint>();
@@ -95,13 +111,14 @@ export class Approvals {
   #seen: Told | string | null = null;
 
   /** Reads nothing yet. */
-  constructor({ tenant, store, project, blocked = [], verify, index }: ApprovalsOptions) {
+  constructor({ tenant, store, project, blocked = [], verify, index, retire }: ApprovalsOptions) {
     this.#tenant = tenant;
     this.#store = store;
     this.#project = project;
     this.#blocked = blocked;
     this.#verify = verify;
     this.#index = index;
+    this.#retire = retire;
   }
 
   /** Whether approvals outlive the process. */
@@ -208,12 +225,20 @@ export class Approvals {
   }
 
   /** What every approval exposes, whether or not its plugin is there. Throws HostError `ERR_STORE`. */
-  async exposures(): Promise<readonly { readonly key: TrustKey; readonly exposed: readonly string[] }[]> {
+  async exposures(): Promise<readonly ApprovedExposure[]> {
     const stored = await this.#store?.list(this.#tenant) ?? [];
-    const kept = stored.flatMap((each) =>
-      each.isSound ? [{ key: each.record, exposed: each.record.exposed }] : []
-    );
-    const ofProcess = [...this.#ofProcess].map(([id, { exposed }]) => ({ key: keyOfId(id), exposed }));
+    const kept = stored.flatMap((each): ApprovedExposure[] => {
+      if (!each.isSound) return [];
+      const { fingerprint, exposed, grants, lineage, disabled } = each.record;
+      const isDisabled = disabled === true;
+      const pins = (): Promise<Fingerprint | null> => this.#pinsOf(fingerprint);
+      return [{ key: each.record, exposed, grants, lineage, isDisabled, hash: fingerprint, pins }];
+    });
+    const ofProcess = [...this.#ofProcess].map(([id, approval]): ApprovedExposure => {
+      const { fingerprint, exposed, grants, flags, lineage, isDisabled = false } = approval;
+      const pins = (): Promise<Fingerprint> => Promise.resolve(fingerprint);
+      return { key: keyOfId(id), exposed, grants, flags, lineage, isDisabled, hash: fingerprint.hash, pins };
+    });
     return [...ofProcess, ...kept.filter(({ key }) => !this.#ofProcess.has(idOfKey(key)))];
   }
 
@@ -229,6 +254,13 @@ export class Approvals {
       ...stored.flatMap((each) => each.isSound ? [each.record] : []),
       ...[...this.#ofProcess].map(([id, { lineage }]) => ({ ...keyOfId(id), lineage })),
     ];
+  }
+
+  /** The lineages that any approval names; null where a broken record may name another one. Throws HostError `ERR_STORE`. */
+  async lineagesInUse(): Promise<ReadonlySet<string> | null> {
+    const stored = await this.#store?.list(this.#tenant) ?? [];
+    if (stored.some(({ isSound }) => !isSound)) return null;
+    return new Set((await this.lineages()).map(({ lineage }) => lineage));
   }
 
   /** Whether it was approved, whatever it is now; by a store that cannot be believed, nothing was. */
@@ -298,6 +330,7 @@ export class Approvals {
       approvedAt: new Date().toISOString(),
       lineage,
       ...packagesOf(plugin, fingerprint),
+      ...argvOf(plugin),
     };
   }
 
@@ -352,6 +385,9 @@ export class Approvals {
 
   /** Takes an approval back, wherever it is kept. Throws HostError `ERR_STORE`. */
   async forget(key: TrustKey): Promise<void> {
+    const stored = await this.#store?.get(key);
+    // What cannot be noted stays where it is; that is no reason to go on trusting.
+    if (stored?.isSound) await this.#retire?.(stored.record.lineage, key).catch(ignoreStore);
     await this.#store?.remove(key);
     this.#ofProcess.delete(idOfKey(key));
     this.#index?.put(idOfKey(key), null);
@@ -445,6 +481,11 @@ export class Approvals {
     const fingerprint = fingerprintOf(pins);
     return fingerprint.hash === hash ? fingerprint : null;
   }
+}
+
+function argvOf({ manifest }: LoadedPlugin): Pick<TrustRecord, "argv"> {
+  const argv = argvHashes(manifest);
+  return Object.keys(argv).length === 0 ? {} : { argv };
 }
 
 function packagesOf({ source }: LoadedPlugin, { files }: Fingerprint): Pick<TrustRecord, "packages"> {

@@ -22,6 +22,8 @@ export interface TrustLimits {
   readonly textCharsMax: number;
   /** Size of one list of pins. */
   readonly pinsBytesMax: number;
+  /** How long it stays what a plugin kept whose trust was forgotten. */
+  readonly retiredDataDays: number;
   /** How long a writer waits for another one. */
   readonly lockWaitMs: number;
   /** Between two looks at a lock that somebody holds. */
@@ -42,6 +44,7 @@ export const TRUST_LIMITS: TrustLimits = Object.freeze({
   versionCharsMax: 64,
   textCharsMax: 4_096,
   pinsBytesMax: 64 * 1_048_576,
+  retiredDataDays: 30,
   lockWaitMs: 10_000,
   lockPollMs: 10,
   settledMs: 1_000,

@@ -1,7 +1,14 @@
 /** The door of trust: what is pinned, and whether what runs is what was pinned. */
 export { type FileHashes, type Fingerprint, fingerprintOf, type Pins } from "./fingerprint.ts";
+export { argvHashes, argvsOf, type HookArgv } from "./argv.ts";
 export { type CollectedPins, departureFrom, type PinRequest } from "./pins.ts";
-export { type Approval, Approvals, type Standing, type VerifyApproval } from "./approvals.ts";
+export {
+  type Approval,
+  Approvals,
+  type ApprovedExposure,
+  type Standing,
+  type VerifyApproval,
+} from "./approvals.ts";
 export { onlyKey } from "./only_key.ts";
 export { type RecordView } from "./told.ts";
 export { withAnswers } from "./answers.ts";

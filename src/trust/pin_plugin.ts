@@ -1,6 +1,7 @@
 /** Pins one loaded plugin: what a person approves when they approve it. */
 import { BundleError, isWithin, longForm, ManifestError, resolvePath } from "../../permissions/mod.ts";
 import type { Bundler, BundleTarget } from "../bundler/mod.ts";
+import { documentAssets } from "../documents/own_documents.ts";
 import { declaredFiles, type Manifest, parseTarget } from "../manifest/mod.ts";
 import type { LoadedPlugin } from "../plugin.ts";
 import { SourceError } from "../source_file.ts";
@@ -21,7 +22,7 @@ export async function pinPlugin(
     const { pins, missing } = await collectPins({
       source,
       manifest,
-      declared: declaredFiles(manifest),
+      declared: [...declaredFiles(manifest), ...documentAssets(plugin).map((path) => ({ path }))],
       targets: targetsOf(manifest, plugin),
       trees: pinnedTrees(manifest, source.directory),
       bundler,

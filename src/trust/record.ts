@@ -43,6 +43,8 @@ export interface TrustRecord extends TrustKey {
   readonly disabled?: true;
   /** Versions that npm packages in it said they were, by folder, for displays; absent is none. */
   readonly packages?: Readonly<Record<string, string>>;
+  /** Hashes of the argvs of its hooks that start programs, each by the hook's full id; absent is none. */
+  readonly argv?: Readonly<Record<string, string>>;
   /** Absolute paths that `$project` stood for when it was approved; absent where no entry of the grants starts there. */
   readonly projects?: readonly string[];
 }
@@ -53,12 +55,13 @@ export type StoredRecord =
   | { readonly isSound: false; readonly key: TrustKey; readonly reason: string };
 
 const text = z.string().min(1).max(LIMITS.textCharsMax);
+const SHA256 = /^sha256:[0-9a-f]{64}$/;
 const LINEAGE = /^[0-9a-f]{32}$/;
 
 const shapeFor = (kinds: KindTable) =>
   z.looseObject({
     algorithm: text,
-    fingerprint: z.string().regex(/^sha256:[0-9a-f]{64}$/, { error: 'must be "sha256:" and 64 digits' }),
+    fingerprint: z.string().regex(SHA256, { error: 'must be "sha256:" and 64 digits' }),
     grants: permissionRequestSchemaFor(kinds),
     exposed: z.array(text).max(LIMITS.exposedMax),
     approver: text,
@@ -66,6 +69,7 @@ const shapeFor = (kinds: KindTable) =>
     disabled: z.boolean().exactOptional(),
     lineage: z.string().regex(LINEAGE, { error: "must be 32 hexadecimal digits" }),
     packages: z.record(text, z.string().max(LIMITS.versionCharsMax)).exactOptional(),
+    argv: z.record(text, z.string().regex(SHA256)).exactOptional(),
     projects: z.array(text.startsWith("/")).max(LIMITS.projectsMax).exactOptional(),
   });
 
@@ -118,6 +122,7 @@ function readRecord(key: TrustKey, entry: unknown, shape: ReturnType<typeof shap
     projects,
     disabled,
     packages,
+    argv,
   } = parsed.data;
   const record = {
     ...key,
@@ -130,6 +135,7 @@ function readRecord(key: TrustKey, entry: unknown, shape: ReturnType<typeof shap
     lineage,
     ...(disabled === true ? { disabled } : {}),
     ...(packages === undefined ? {} : { packages }),
+    ...(argv === undefined ? {} : { argv }),
     ...(projects === undefined ? {} : { projects }),
   };
   return { isSound: true, record: Object.freeze(record) };
@@ -139,7 +145,7 @@ function readRecord(key: TrustKey, entry: unknown, shape: ReturnType<typeof shap
 export function entryOf(record: TrustRecord): Readonly<Record<string, unknown>> {
   const { tenant, name, directory, algorithm, fingerprint, grants, exposed, approver, approvedAt, lineage } =
     record;
-  const { projects, disabled, packages, link } = record;
+  const { projects, disabled, packages, argv, link } = record;
   return {
     tenant,
     name,
@@ -154,6 +160,7 @@ export function entryOf(record: TrustRecord): Readonly<Record<string, unknown>> 
     lineage,
     ...(disabled === true ? { disabled } : {}),
     ...(packages === undefined ? {} : { packages }),
+    ...(argv === undefined ? {} : { argv }),
     ...(projects === undefined ? {} : { projects: [...projects] }),
   };
 }

@@ -283,7 +283,7 @@ function putChanges({ entries }: Content, places: readonly number[], record: Tru
   }
   const before = entries[first];
   // What a former approval was for, or a switch that was turned back.
-  const left = ["projects", "disabled", "packages"].filter((key) =>
+  const left = ["projects", "disabled", "packages", "argv"].filter((key) =>
     typeof before === "object" && before !== null && Object.hasOwn(before, key) && !Object.hasOwn(entry, key)
   );
   // Key by key, so that what somebody added to the record stays; but not what a former approval was for.
