@@ -19,3 +19,11 @@ export function rememberingBundler(bundler: Pick<Bundler, "bundle">): Pick<Bundl
     },
   };
 }
+
+/** A bundler whose bundles are changed before anybody gets them; what they were made of stays what it is. */
+export function alteringBundler(
+  bundler: Pick<Bundler, "bundle">,
+  alter?: (bundle: TargetBundle) => TargetBundle,
+): Pick<Bundler, "bundle"> {
+  return alter === undefined ? bundler : { bundle: async (request) => alter(await bundler.bundle(request)) };
+}

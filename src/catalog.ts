@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { CapabilityError, type KindTable, LimitError, SallyportError } from "../permissions/mod.ts";
 import { RUNTIME_LIMITS } from "../runtime/mod.ts";
-import type { Loader } from "./loaders/mod.ts";
+import type { Loader, PluginLocation } from "./loaders/mod.ts";
 import { type InvalidPlugin, type LoadedPlugin, loadPlugin, placeOf } from "./plugin.ts";
 
 /** What was found. */
@@ -19,6 +19,8 @@ export interface CatalogParts {
   readonly loader: Loader;
   /** The kinds of permission that exist. */
   readonly kinds: KindTable;
+  /** The events that hooks may name beside the built-in ones. */
+  readonly events: readonly string[];
   /** Whether a reading still is what is on the disk. */
   readonly isCurrent: (plugin: LoadedPlugin) => boolean;
   /** Whether anybody ever approved what is in its directory, by this name. */
@@ -77,7 +79,7 @@ export class Catalog {
     const known = this.#plugins[place]!;
     if (this.#parts.isCurrent(known)) return known;
     try {
-      const now = loadPlugin(known.location, this.#parts.kinds);
+      const now = this.#read(known.location);
       if (now.name === name) this.#plugins[place] = now;
     } catch (error) {
       // What cannot be read is not what was approved; the old reading tells which files changed.
@@ -106,6 +108,10 @@ export class Catalog {
     );
   }
 
+  #read(location: PluginLocation): LoadedPlugin {
+    return loadPlugin(location, this.#parts.kinds, this.#parts.events);
+  }
+
   #take(found: Found): void {
     this.#plugins = found.plugins;
     this.#places = new Map(found.plugins.map((plugin, place) => [placeOf(plugin), place]));
@@ -118,7 +124,7 @@ export class Catalog {
     for (const [place, location] of (await this.#parts.loader.load()).entries()) {
       try {
         if (place >= RUNTIME_LIMITS.pluginsPerTenantMax) throw tooMany();
-        plugins.push(loadPlugin(location, this.#parts.kinds));
+        plugins.push(this.#read(location));
       } catch (error) {
         if (!(error instanceof SallyportError)) throw error;
         invalid.push({ location, error });

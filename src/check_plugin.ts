@@ -8,6 +8,7 @@ import {
 } from "../permissions/mod.ts";
 import type { Bundler } from "./bundler/mod.ts";
 import { display } from "./display.ts";
+import { documentAdvice } from "./documents/own_documents.ts";
 import { parseTarget } from "./manifest/mod.ts";
 import { manifestFindings } from "./manifest_findings.ts";
 import { packageFolders } from "./npm_packages.ts";
@@ -114,6 +115,7 @@ export async function checkPlugin(
       ...unused.map((kind) => `permissions.${kind} is asked for, and no code seems to use it`),
       ...looked.flatMap((each) => missingKinds(each)),
       ...codeMakers(plugin, looked),
+      ...documentAdvice(plugin),
     ],
     unused,
   };

@@ -14,7 +14,7 @@ import { capabilitiesOf, type Manifest } from "./manifest/mod.ts";
 import { packageFolders } from "./npm_packages.ts";
 import type { Capability } from "./surfaces/mod.ts";
 import { memberOf } from "./surfaces/surface.ts";
-import type { Pins } from "./trust/mod.ts";
+import { argvHashes, argvsOf, type HookArgv, type Pins } from "./trust/mod.ts";
 
 /** Whether something came, went, or is another. */
 export type ChangeKind = "added" | "removed" | "changed";
@@ -93,6 +93,8 @@ export interface PinDiff {
   readonly permissions: readonly PermissionChange[];
   /** Argvs of hooks, each by itself (T26). */
   readonly argv: readonly ArgvChange[];
+  /** Whether that is all: hooks start their programs otherwise, each where it stood, and nothing else differs. */
+  readonly isArgvAlone: boolean;
   /** Full ids that came or went. */
   readonly capabilities: readonly { readonly id: string; readonly change: "added" | "removed" }[];
   /** Every other value of the manifest: descriptions, schemas, matchers, points, limits. */
@@ -144,6 +146,8 @@ export function diffPins(
     ...manifest.flatMap((change) => escalationOf(change)),
     ...mutability(was, is),
   ];
+  const isArgvAlone = argv.length > 0 && files.length + imports.length === 0 &&
+    manifest.every(({ path }) => ARGV_PATH.test(path)) && isInPlace(was, is, argv);
   return {
     isChanged: files.length + imports.length + manifest.length > 0,
     escalations,
@@ -152,6 +156,7 @@ export function diffPins(
     packages,
     permissions,
     argv,
+    isArgvAlone,
     capabilities: [
       ...[...now!].filter((id) => !old!.has(id)).map((id) => ({ id, change: "added" as const })),
       ...[...old!].filter((id) => !now!.has(id)).map((id) => ({ id, change: "removed" as const })),
@@ -252,7 +257,7 @@ function requestOf({ raw }: Capability): PermissionRequest | undefined {
 
 /** A hook that moved is the same hook; one of which only the argv differs is told as one change. */
 function argvChanges(was: Manifest, is: Manifest): ArgvChange[] {
-  const [before, after] = [was, is].map(argvsOf);
+  const [before, after] = [was, is].map(keyedArgvs);
   const texts = (argvs: readonly { readonly key: string }[]) => argvs.map(({ key }) => key);
   const gone = without(before!, texts(after!));
   const come = without(after!, texts(before!));
@@ -270,16 +275,19 @@ function argvChanges(was: Manifest, is: Manifest): ArgvChange[] {
   ];
 }
 
-function argvsOf(
-  manifest: Manifest,
-): { readonly id: string; readonly key: string; readonly argv: readonly string[] }[] {
-  return capabilitiesOf(manifest).flatMap(({ fullId, name, raw }) => {
-    const argv = memberOf(raw, "command");
-    // The event is the first part of a hook's name; which group and place it has is where it stands, not what it is.
-    return Array.isArray(argv)
-      ? [{ id: fullId, key: JSON.stringify([name.split("/")[0], argv]), argv: argv as string[] }]
-      : [];
-  });
+/** The event is what a hook is; which group and place it has is where it stands. */
+function keyedArgvs(manifest: Manifest): readonly (HookArgv & { readonly key: string })[] {
+  return argvsOf(manifest).map((each) => ({ ...each, key: JSON.stringify([each.event, each.argv]) }));
+}
+
+const ARGV_PATH = /^\$\.capabilities\.hooks\.\w+\[\d+\]\.hooks\[\d+\]\.command(?:\[|$)/;
+
+/** A place tells which matcher a hook has, so one that took another's place is more than another argv. */
+function isInPlace(was: Manifest, is: Manifest, changes: readonly ArgvChange[]): boolean {
+  const [before, after] = [argvHashes(was), argvHashes(is)];
+  const changed = new Set(changes.map(({ id }) => id));
+  return changes.every((each) => each.before !== null && each.after !== null) &&
+    Object.keys({ ...before, ...after }).every((id) => changed.has(id) || before[id] === after[id]);
 }
 
 /** Each one of a list that has no counterpart among the keys; a key answers for one. */

@@ -3,6 +3,7 @@
  * so what a reader sees is what is there (T16). Everything not written by Sallyport passes this function on its way to a
  * terminal, a log or a message.
  */
+import { stripVTControlCharacters } from "node:util";
 
 /** How `display` shows a text. */
 export interface DisplayOptions {
@@ -28,6 +29,25 @@ export function display(text: string, options: DisplayOptions = {}): string {
   return shorten(head, text.length, max);
 }
 
+/** The text without all that `display` would escape, and without sequences that terminals obey; line feeds are kept. */
+export function withoutHidden(text: string): string {
+  const lines = stripVTControlCharacters(withoutCommands(text)).replaceAll(/\r\n?|[\u2028\u2029]/g, "\n")
+    .replaceAll(
+      "\t",
+      "  ",
+    );
+  return lines.split("\n").map((line) => line.replaceAll(INVISIBLE, "")).join("\n");
+}
+
+/**
+ * Without operating system commands: whoever takes them away later looks from each beginning for an end, to the end of the text.
+ * Something hidden stands in their place, so that no new one comes to be.
+ */
+function withoutCommands(text: string): string {
+  if (!text.includes("\u001b]")) return text;
+  return text.replaceAll(COMMAND, "\0").replaceAll("\u001b]", "\0]");
+}
+
 /** Whether a text shows as it is: nothing in it needs an escape. */
 export function isPlainText(text: string): boolean {
   return text.search(INVISIBLE) === -1;
@@ -39,6 +59,8 @@ export function characterName(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+// deno-lint-ignore no-control-regex
+const COMMAND = /\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)/g;
 // Cc: C0, DEL, C1. Cf: bidirectional and zero-width. Cs: lone surrogates. The rest is ignored when drawn, or breaks lines.
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2028\u2029]/gu;

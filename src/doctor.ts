@@ -6,6 +6,8 @@ import { SallyportError } from "../permissions/mod.ts";
 import type { AuditVerification } from "./audit/verify.ts";
 import { display } from "./display.ts";
 import type { Plan } from "./plan.ts";
+import { deadMatcherText } from "./points/dead_matchers.ts";
+import { expiryOf, type RetiredData } from "./retired_data.ts";
 import type { PluginRow } from "./tenant_types.ts";
 import type { StoredRecord } from "./trust/mod.ts";
 
@@ -47,6 +49,8 @@ export interface DoctorFacts {
   readonly sharedStorage: () => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Lineages that have a data folder. */
   readonly lineages: () => readonly string[];
+  /** What plugins kept whose trust was forgotten; throws HostError. */
+  readonly retired: () => readonly RetiredData[];
   /** Whether the log is what was written; null where there is none yet. */
   readonly audit: () => AuditVerification | null;
 }
@@ -102,12 +106,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
         `sallyport trust ${display(stored.key.directory)}`,
       )]
     ),
-  orphans: async ({ records, isThere, lineages }) => {
+  orphans: async ({ records, isThere, lineages, retired }) => {
     const stored = await records();
     const gone = stored.map((each) => each.isSound ? each.record : each.key).filter(({ directory }) =>
       !isThere(directory)
     );
-    const kept = new Set(stored.flatMap((each) => each.isSound ? [each.record.lineage] : []));
+    const known = new Set(stored.flatMap((each) => each.isSound ? [each.record.lineage] : []));
+    const left = retired().filter(({ lineage }) => !known.has(lineage));
+    const kept = new Set([...known, ...left.map(({ lineage }) => lineage)]);
     // What a broken record owned cannot be told, so nothing is called an orphan's then.
     const folders = stored.every(({ isSound }) => isSound)
       ? lineages().filter((lineage) => !kept.has(lineage))
@@ -118,6 +124,15 @@ const CHECKS: Readonly<Record<string, Check>> = {
           "orphans",
           `"${display(name)}" is trusted in ${display(directory)}, which is gone`,
           "sallyport list removes the record",
+        )
+      ),
+      ...left.map((each) =>
+        warn(
+          "orphans",
+          `what "${display(each.name)}" of ${display(each.directory)} kept belongs to nobody since ${
+            dayOf(Date.parse(each.since))
+          }: its trust was forgotten. It is kept until ${dayOf(expiryOf(each))}`,
+          "sallyport list removes it then",
         )
       ),
       ...(folders.length === 0
@@ -136,6 +151,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   cut: async ({ plan }) =>
     (await plan()).broken.map(({ plugin, message }) =>
       warn("cut", `${display(plugin)}: ${display(message)}`, null)
+    ),
+  matchers: async ({ plan }) =>
+    (await plan()).unmatched.map((each) =>
+      warn("matchers", deadMatcherText(each), "correct it, or see that what it means is there")
     ),
   storage: async ({ sharedStorage }) =>
     [...await sharedStorage()].map(([plugin, ids]) =>
@@ -169,6 +188,7 @@ const QUIET: Readonly<Record<string, string>> = {
   plugins: "no plugin is stopped, broken or changed",
   dormant: "whatever is exposed is offered",
   cut: "no plugin lacks what it requires",
+  matchers: "every matcher of a hook matches something",
   storage: "no capabilities with different permissions share what they keep",
 };
 
@@ -182,6 +202,10 @@ const STATES: ReadonlyMap<string, string> = new Map([
   ["collision", "disable or untrust one of them"],
   ["incompatible", "take a version of it that fits, or another Sallyport"],
 ]);
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
 
 function ok(id: string, what: string): DoctorRow {
   return { id, level: "ok", what, cure: null };

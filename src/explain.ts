@@ -12,6 +12,8 @@ export interface Explanation {
   readonly decision: Decision;
   /** Whether it is what would be decided once somebody trusts the plugin. */
   readonly isAfterTrust: boolean;
+  /** Where it is denied, the capabilities of other plugins that may do it and may be called for it, each with the calls on the way. */
+  readonly through: readonly { readonly plugin: string; readonly chain: readonly string[] }[];
 }
 
 /** Decides about a use as written and, where its path leads elsewhere, about the place that is then acted on (T08). */

@@ -2,6 +2,7 @@
  * The generations of one tenant: one number that grows by one with each commit, and the snapshot of the present one. Commits and
  * readings follow one another in one lane, so that nobody reads half of a change; no plugin's code runs in it (T22).
  */
+import { deepFreeze } from "./deep_freeze.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** The generations of one tenant. */
@@ -55,12 +56,4 @@ export class Generations {
     this.#lane = turn.catch(() => {});
     return turn;
   }
-}
-
-function deepFreeze<Value>(value: Value): Value {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    Object.values(value).forEach(deepFreeze);
-  }
-  return value;
 }

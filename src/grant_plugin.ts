@@ -46,9 +46,17 @@ export function grantPlugin(
   return { ...plugin, grant, context };
 }
 
+/** What of a plugin decides about what it may be granted. */
+export interface Approvable {
+  /** Where it is. */
+  readonly source: Pick<TrustedPlugin["source"], "directory">;
+  /** What it asks for. */
+  readonly manifest: Pick<TrustedPlugin["manifest"], "permissions">;
+}
+
 /** The same without a look at what is required, for telling what would be granted. */
 export function layersOf(
-  { source, manifest: { permissions } }: Pick<TrustedPlugin, "source" | "manifest">,
+  { source, manifest: { permissions } }: Approvable,
   { grants, flags, narrowing }: Approved,
   policy: TenantPolicy,
   data: string,

@@ -1,5 +1,6 @@
 /** Handles: a capability as one generation offered it. Only the tenant that made one knows it (R18). */
 import { HostError } from "../permissions/mod.ts";
+import type { CallStream, StreamOptions } from "./call_stream.ts";
 import type { CallOptions } from "./run.ts";
 
 /** A capability of one generation. Frozen. */
@@ -14,21 +15,26 @@ export interface Handle {
   readonly generation: number;
   /** Calls it. Throws as `tenant.call` does, and HostError `ERR_STALE_GENERATION` once its generation is not the present one. */
   call(input: unknown, options?: CallOptions): Promise<unknown>;
+  /** Reads it as `tenant.stream` does; the handle must be of the present generation at the first reading. */
+  stream(input: unknown, options?: StreamOptions): CallStream;
+}
+
+/** How a handle's capability is called. */
+interface HandleCalls {
+  readonly call: (handle: Handle, input: unknown, options?: CallOptions) => Promise<unknown>;
+  readonly stream: (handle: Handle, input: unknown, options?: StreamOptions) => CallStream;
 }
 
 /** The handles of one tenant. */
 export class Handles {
   readonly #lineages = new WeakMap<Handle, string>();
 
-  /** Makes one; `call` is given it. */
-  make(
-    facts: Omit<Handle, "call">,
-    lineage: string,
-    call: (handle: Handle, input: unknown, options?: CallOptions) => Promise<unknown>,
-  ): Handle {
+  /** Makes one; what calls is given it. */
+  make(facts: Omit<Handle, "call" | "stream">, lineage: string, { call, stream }: HandleCalls): Handle {
     const handle: Handle = Object.freeze({
       ...facts,
       call: (input: unknown, options?: CallOptions) => call(handle, input, options),
+      stream: (input: unknown, options?: StreamOptions) => stream(handle, input, options),
     });
     this.#lineages.set(handle, lineage);
     return handle;

@@ -16,6 +16,7 @@ import {
   diskFiles,
   type EarlyWorker,
   ENDOWMENTS,
+  type NetPowers,
   type OpDefinition,
   pinnedNet,
   planConfinement,
@@ -29,13 +30,14 @@ import {
 import { boundedAudit } from "./audit/bounded.ts";
 import { jsonlAudit } from "./audit/jsonl.ts";
 import { redactingAudit } from "./audit/redacting.ts";
-import { rememberingBundler } from "./bundle_memory.ts";
+import { alteringBundler, rememberingBundler } from "./bundle_memory.ts";
 import { CallRate } from "./call_rate.ts";
+import { Bundler, type TargetBundle } from "./bundler/mod.ts";
 import { FairTurns } from "./fair_turns.ts";
-import { Bundler } from "./bundler/mod.ts";
 import { findHome, type Home, realAncestor } from "./home.ts";
 import { openOwnSpaces, type OwnSpaces } from "./own_spaces.ts";
 import type { Explain } from "./explain.ts";
+import { fileRetiredStore } from "./retired_data.ts";
 import { Runner } from "./runner.ts";
 import { openScript, type Script, type ScriptOptions } from "./script.ts";
 import { Quarantine, quarantinedError } from "./quarantine.ts";
@@ -44,6 +46,8 @@ import { memorySecretStore, openSecrets, type TenantSecrets } from "./secrets/mo
 import { type CacheStore, layeredCache, memoryCache } from "./stores/cache.ts";
 import { Validator } from "./validator/mod.ts";
 import { LIFECYCLE_LIMITS } from "./lifecycle_limits.ts";
+import { POINT_LIMITS } from "./points/limits.ts";
+import { HOOK_EVENTS } from "./surfaces/mod.ts";
 import { Tenant } from "./tenant.ts";
 import type { TenantOptions } from "./tenant_types.ts";
 
@@ -57,6 +61,8 @@ export interface HostOptions {
   readonly audit?: (tenant: string) => AuditSink;
   /** Kinds of permission beside the built-in ones, made with `definePermission`. */
   readonly permissions?: readonly Kind[];
+  /** Names of events beside the built-in ones, as hooks name them: `DeployStarted`. Nobody decides about them. */
+  readonly events?: readonly string[];
   /** Ops beside the built-in ones, made with `defineOp`; guests call them as `context.host.NAME(…)`. */
   readonly ops?: readonly OpDefinition[];
   /**
@@ -82,10 +88,20 @@ interface Additions {
   readonly asks?: Asks;
   readonly kinds: KindTable;
   readonly ops: readonly OpDefinition[];
+  readonly events: readonly string[];
+}
+
+/** What stands in for the world, for who tests plugins. */
+export interface StandIns {
+  /** The network; absent is the machine's. */
+  readonly net?: NetPowers;
+  /** Changes what was bundled before it runs. */
+  readonly alterBundle?: (bundle: TargetBundle) => TargetBundle;
 }
 
 /** What was there before the host. */
 interface HostBeginnings {
+  readonly standIns?: StandIns | undefined;
   readonly cache?: CacheStore | undefined;
   readonly early?: EarlyWorker | undefined;
   readonly cordon?: CordonChoice | undefined;
@@ -103,6 +119,7 @@ interface Opened {
   readonly bundler: Pick<Bundler, "bundle">;
   readonly secrets: TenantSecrets;
   readonly explain: Explain;
+  readonly redactor: Redactor;
 }
 
 /** A host with its workers; ends them when it is disposed of. */
@@ -119,8 +136,11 @@ export class Host {
   readonly #jail = rememberedJail();
   #sealedPlaces: { readonly of: readonly (readonly string[])[]; readonly list: readonly string[] };
   readonly #cordon: CordonChoice | undefined;
+  readonly #standIns: StandIns;
   /** Tenants whose programs may be unconfined. */
   readonly #unconfined: string[] = [];
+  /** Plugins whose missing answers let things pass. */
+  readonly #unanswered: string[] = [];
   #closing: Promise<void> | undefined;
 
   /** Use `createHost`. */
@@ -128,12 +148,13 @@ export class Host {
     plan: ConfinementPlan,
     home: Home,
     openAudit: (tenant: string) => AuditSink,
-    added: Additions = { kinds: kindTable(), ops: [] },
-    { cache, early, cordon, workers, quarantine }: HostBeginnings = {},
+    added: Additions = { kinds: kindTable(), ops: [], events: [] },
+    { cache, early, cordon, workers, quarantine, standIns = {} }: HostBeginnings = {},
   ) {
     this.#plan = plan;
     this.#home = home;
     this.#cordon = cordon;
+    this.#standIns = standIns;
     this.#sealedPlaces = { of: [], list: [home.root] };
     this.#openAudit = openAudit;
     this.#added = added;
@@ -170,6 +191,7 @@ export class Host {
       ...this.#unconfined.map((id) =>
         `programs of tenant "${id}" may run without confinement (unconfinedCommands)`
       ),
+      ...this.#unanswered,
     ];
   }
 
@@ -185,7 +207,7 @@ export class Host {
 
   /** Opens a single script for a tenant of its own. Throws UsageError as `tenant` does, and for a file that is none. */
   script(id: string, file: string, options: ScriptOptions): Script {
-    const { runner, bundler, spaces, secrets, explain } = this.#open(
+    const { runner, bundler, spaces, secrets, explain, redactor } = this.#open(
       id,
       {
         plugins: [],
@@ -204,6 +226,7 @@ export class Host {
       kinds: this.#added.kinds,
       secrets,
       explain,
+      redactor,
     });
   }
 
@@ -242,6 +265,8 @@ export class Host {
     const redactor = new Redactor();
     const audit = redactingAudit(boundedAudit(this.#openAudit(id), () => performance.now()), redactor);
     const spaces = openOwnSpaces({
+      tenant: id,
+      retired: fileRetiredStore(this.#home.root),
       temporaryRoot: this.#home.temporary,
       dataRoot: join(this.#home.data, id),
       storageFile: join(this.#home.storage, `${id}.sqlite`),
@@ -249,6 +274,11 @@ export class Host {
     });
     const mayBeUnconfined = options.policy?.unconfinedCommands === "allow";
     if (mayBeUnconfined) this.#unconfined.push(id);
+    this.#unanswered.push(
+      ...Object.keys(options.policy?.onNoAnswer ?? {}).map((plugin) =>
+        `what plugin "${plugin}" of tenant "${id}" guards passes when it gives no answer (onNoAnswer)`
+      ),
+    );
     const confinement = this.#plan.level + (mayBeUnconfined ? ", commands may be unconfined" : "");
     const store = options.secrets ?? memorySecretStore();
     const secrets = openSecrets({ tenant: id, store, redactor, audit, confinement });
@@ -257,7 +287,7 @@ export class Host {
       audit,
       powers: {
         files: diskFiles({ unlinked: [this.#home.data, this.#home.temporary] }),
-        net: pinnedNet(),
+        net: this.#standIns.net ?? pinnedNet(),
         storage: spaces.storage,
         run: sandboxedRun({ mayBeUnconfined, jail: this.#jail }),
         // The tenant comes last, since it stands on the runner, and that on the broker; no op runs before it is there.
@@ -270,7 +300,7 @@ export class Host {
     });
     const lifecycle = { ...LIFECYCLE_LIMITS, ...options.lifecycle };
     const explain: Explain = (holder, requirement) => broker.explain(holder, requirement);
-    const bundler = rememberingBundler(this.#bundler);
+    const bundler = alteringBundler(rememberingBundler(this.#bundler), this.#standIns.alterBundle);
     const runner = new Runner({
       tenant: id,
       pool: this.#pool,
@@ -293,7 +323,10 @@ export class Host {
       spaces,
       secrets,
       kinds: this.#added.kinds,
+      events: this.#added.events,
       explain,
+      dispatch: (request) => broker.dispatch(request),
+      redactor,
       quarantine: this.#quarantine,
       calls: new CallRate({
         tenant: id,
@@ -313,7 +346,7 @@ export class Host {
       lifecycle,
     });
     this.#tenants.set(id, { tenant, audit, spaces });
-    return { tenant, runner, bundler, spaces, secrets, explain };
+    return { tenant, runner, bundler, spaces, secrets, explain, redactor };
   }
 
   /** What of it still runs, in whichever worker, ends; and it is written down. */
@@ -349,7 +382,7 @@ export class Host {
 
 /**
  * Makes a host. Throws HostError `ERR_CONFINEMENT` when workers cannot be confined as strongly as is asked, `ERR_ENGINE` on a
- * Node that the isolate engine has no binary for, UsageError for a kind or an op whose name is taken.
+ * Node that the isolate engine has no binary for, UsageError for a kind, an op or an event whose name is taken.
  *
  * @example
  * ```ts
@@ -357,10 +390,19 @@ export class Host {
  * const tenant = host.tenant("acme", { plugins: ["./examples/word-count"] });
  * ```
  */
-export async function createHost(options: HostOptions = {}, early?: EarlyWorker): Promise<Host> {
+export function createHost(options: HostOptions = {}, early?: EarlyWorker): Promise<Host> {
+  return openHost(options, early === undefined ? {} : { early });
+}
+
+/** The same with what stands in for the world: not public, since nothing that runs plugins in earnest may have it. */
+export async function openHost(
+  options: HostOptions,
+  { early, standIns }: Pick<HostBeginnings, "early" | "standIns">,
+): Promise<Host> {
   refuseOtherNode(process.versions.node);
   const kinds = kindTable(options.permissions);
   const ops = addedOps(options.ops ?? [], kinds);
+  const events = addedEvents(options.events ?? []);
   const plan = early?.plan ?? planConfinement(options.confinement ?? "strong");
   const home = options.home === undefined
     ? findHome({ userHome: homedir(), cwd: process.cwd() })
@@ -370,7 +412,7 @@ export async function createHost(options: HostOptions = {}, early?: EarlyWorker)
       jsonlAudit({ directory: home.audit, tenant, keyFile: home.auditKey, now: () => Date.now() }));
   const { asker } = options;
   const asking = asker === undefined ? {} : { asks: new Asks({ asker, real: realAncestor }) };
-  return new Host(plan, home, openAudit, { kinds, ops, ...asking }, { ...options, early });
+  return new Host(plan, home, openAudit, { kinds, ops, events, ...asking }, { ...options, early, standIns });
 }
 
 /** Writes down what has happened: that it cannot be written undoes nothing, and what is done next is refused by the same log. */
@@ -405,6 +447,25 @@ function addedOps(ops: readonly OpDefinition[], kinds: KindTable): readonly OpDe
     }
   }
   return ops.map((op) => defineOp({ ...op }));
+}
+
+/** Hooks name them as they name the built-in ones. */
+function addedEvents(events: readonly string[]): readonly string[] {
+  for (const [place, name] of events.entries()) {
+    const problem = place >= POINT_LIMITS.eventsMax
+      ? `there are ${POINT_LIMITS.eventsMax} others (eventsMax)`
+      : !/^[A-Z][a-zA-Z]{0,63}$/.test(name)
+      ? "its name is 1 to 64 letters, and starts with a capital one"
+      : HOOK_EVENTS.includes(name)
+      ? "a built-in event has that name"
+      : events.indexOf(name) !== place
+      ? "another one has that name"
+      : undefined;
+    if (problem !== undefined) {
+      throw new UsageError("ERR_USAGE", `Cannot add the event ${JSON.stringify(name)}: ${problem}`);
+    }
+  }
+  return [...events];
 }
 
 function refuseOtherNode(version: string): void {

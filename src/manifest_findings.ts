@@ -2,7 +2,9 @@
  * What is wrong with a plugin as far as its manifest and the names of its files tell. `check` and `info` both show it, so
  * neither knows a defect that the other one hides (A33).
  */
+import { check, grantOf, layerOf, type PermissionRequest } from "../permissions/mod.ts";
 import { display } from "./display.ts";
+import { documentIssues, documentIssueText } from "./documents/own_documents.ts";
 import { declaredFiles } from "./manifest/mod.ts";
 import type { LoadedPlugin } from "./plugin.ts";
 import { memberOf } from "./surfaces/surface.ts";
@@ -16,6 +18,8 @@ export function manifestFindings(plugin: LoadedPlugin): readonly string[] {
   return [
     ...(incompatibleRange === null ? [] : [`it asks for Sallyport ${display(incompatibleRange)}`]),
     ...[...missing].sort().map((path) => `"${display(path)}" is declared and not there`),
+    ...documentIssues(plugin).map(documentIssueText),
+    ...ungrantedPrograms(plugin),
     ...capabilities.flatMap(({ fullId, raw }) =>
       ["input", "output"].flatMap((key) => {
         const schema = memberOf(raw, key);
@@ -27,6 +31,21 @@ export function manifestFindings(plugin: LoadedPlugin): readonly string[] {
       })
     ),
   ];
+}
+
+/** Hooks whose executable the plugin does not ask to run: nothing could be granted that would let them. */
+function ungrantedPrograms({ manifest: { permissions }, source, capabilities }: LoadedPlugin): string[] {
+  const context = { cwd: source.directory, bundle: source.directory };
+  const request: PermissionRequest = permissions.run === undefined ? {} : { run: permissions.run };
+  const grant = grantOf(layerOf("manifest", request, context));
+  return capabilities.flatMap(({ fullId, raw }) => {
+    const argv = memberOf(raw, "command");
+    // The cast holds: the schema of hooks has accepted it.
+    const value = Array.isArray(argv) ? `./${(argv as string[])[0]}` : null;
+    return value === null || check(grant, { kind: "run", value }, context).state === "granted"
+      ? []
+      : [`${display(fullId)} starts "${display(value)}", which permissions.run does not ask for`];
+  });
 }
 
 const FAULTS_MAX = 20;

@@ -21,6 +21,9 @@ export {
   type Asker,
   type AuditEvent,
   type AuditSink,
+  type Body,
+  type CallIo,
+  type Chunk,
   type Confinement,
   type ConfinementDemand,
   type ConfinementPlan,
@@ -39,14 +42,16 @@ export {
   type PlacedSecret,
   type PoolLimits,
   PowerError,
+  type Progress,
   type Question,
+  type StreamSummary,
   toOperator,
   type Use,
 } from "../runtime/mod.ts";
 export { jsonlAudit, type JsonlAuditOptions } from "./audit/jsonl.ts";
 export type { NameFinding, NameOwner, NamesBySurface } from "./collisions.ts";
 export type { StaticUse } from "./static_uses.ts";
-export type { CollisionMoment } from "./surfaces/mod.ts";
+export type { CollisionMoment, ToolAnnotations, TypedKind } from "./surfaces/mod.ts";
 export type { CheckedTarget, PluginCheck } from "./check_plugin.ts";
 export type {
   ArgvChange,
@@ -62,6 +67,19 @@ export type {
 } from "./diff.ts";
 export type { ValueChange } from "./diff_values.ts";
 export type { Discovery, KindEntry } from "./discovery.ts";
+export type { DocumentStyle, FrontMatter } from "./documents/format.ts";
+export type {
+  AppliedStyle,
+  Document,
+  DocumentIdentity,
+  DocumentOptions,
+  DocumentRow,
+  Documents,
+  PromptArguments,
+  ResolvedReference,
+  Theme,
+  ThemeFile,
+} from "./documents/types.ts";
 export type { Explanation } from "./explain.ts";
 export { createHost, Host, type HostOptions } from "./host.ts";
 export {
@@ -93,13 +111,19 @@ export type {
   PlanProblem,
   PlanRequest,
 } from "./plan.ts";
+export { type PanelTextOptions, renderText } from "./panels/text.ts";
+export type { Panels, RenderedPanel, RenderOptions } from "./panels/panels.ts";
+export type { View } from "./panels/view.ts";
+export type { Commands, TypedEntry, TypedText } from "./typed/commands.ts";
 export type { PluginState } from "./plugin_state.ts";
-export type { TenantPolicy } from "./policy.ts";
+export type { DeadMatcher } from "./points/dead_matchers.ts";
+export type { ThroughCall } from "./through_calls.ts";
+export type { CallPolicy, TenantPolicy } from "./policy.ts";
 export type { CallOptions } from "./run.ts";
 export { type Resource, resourcePath, type ResourceRoot, ResourceRoots } from "./resources/mod.ts";
 export type { Script, ScriptOptions } from "./script.ts";
 export type { ReviewedPackage } from "./npm_packages.ts";
-export type { GrantPreview, PluginReview, ReviewedFile, ReviewedPlugin } from "./review.ts";
+export type { FormerTrust, GrantPreview, PluginReview, ReviewedFile, ReviewedPlugin } from "./review.ts";
 export type {
   Snapshot,
   SnapshotEntry,
@@ -108,6 +132,10 @@ export type {
   SnapshotPlugin,
 } from "./snapshot.ts";
 export type { Handle } from "./handles.ts";
+export type { Emitted, EmittedEvent, HookDiagnostic } from "./points/emit.ts";
+export type { WatchStats } from "./points/watchers.ts";
+export type { CallStream, StreamOptions } from "./call_stream.ts";
+export type { HostProvider, ProviderOptions, ProviderRow, Providers } from "./providers.ts";
 export type { LifecycleLimits } from "./lifecycle_limits.ts";
 export type { PluginResources } from "./plugin_resources.ts";
 export type { ActivateAllOptions, ActivateOptions, PluginProgress, StartedPlugin } from "./tenant_starts.ts";
@@ -152,5 +180,6 @@ export { diskCache, type DiskCacheOptions } from "./stores/disk_cache.ts";
 export { fileStatIndex, type FileStatIndexOptions } from "./stores/stat_index.ts";
 export type { CacheLimits } from "./stores/limits.ts";
 export { VERSION } from "./version.ts";
-export type { Enabled } from "./tenant_switches.ts";
-export type { SurfaceName } from "./surfaces/mod.ts";
+export type { RetiredData } from "./retired_data.ts";
+export type { Enabled, PruneOptions } from "./tenant_switches.ts";
+export type { Station, SurfaceName } from "./surfaces/mod.ts";

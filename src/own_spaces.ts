@@ -3,11 +3,12 @@
  * lasts: a lineage of a trust record or of a script does, one that was made up for a single process does not.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnSpace, StoragePowers } from "../runtime/mod.ts";
 import { realAncestor } from "./home.ts";
+import { expiryOf, type RetiredData, type RetiredStore } from "./retired_data.ts";
 import { sqliteStorage } from "./stores/sqlite.ts";
 
 /** The spaces of one tenant's plugins. */
@@ -18,6 +19,13 @@ export interface OwnSpaces {
   spaceOf(lineage: string): OwnSpace;
   /** The storages of all lineages. */
   readonly storage: StoragePowers;
+  /** Notes that what a lineage kept is nobody's any more, if it kept anything. Throws HostError `ERR_STORE`. */
+  retire(lineage: string, of: Pick<RetiredData, "name" | "directory">): Promise<void>;
+  /**
+   * Removes what has been nobody's for `retiredDataDays`, and tells what that was; what is in use again is not any more.
+   * Throws HostError `ERR_STORE`.
+   */
+  removeExpired(inUse: ReadonlySet<string>): Promise<readonly RetiredData[]>;
   /** Removes all of it, whatever lineage it belongs to; what is asked for afterwards begins empty. */
   erase(): Promise<void>;
   /** Closes what lasts, and removes what does not. */
@@ -26,6 +34,12 @@ export interface OwnSpaces {
 
 /** Where the lasting spaces of one tenant are. */
 export interface OwnSpacesOptions {
+  /** Id of the tenant. */
+  readonly tenant: string;
+  /** Where it is noted what is nobody's any more. */
+  readonly retired: RetiredStore;
+  /** Milliseconds since the epoch; absent is the clock. */
+  readonly now?: () => number;
   /** Folder of the data folders. */
   readonly dataRoot: string;
   /** Folder of the data folders that end with the host. */
@@ -55,8 +69,10 @@ export function scriptLineage(realPath: string): string {
 
 /** Makes nothing on the disk before a plugin does. */
 export function openOwnSpaces(
-  { dataRoot, temporaryRoot, storageFile, storageBytesMax }: OwnSpacesOptions,
+  options: OwnSpacesOptions,
 ): OwnSpaces {
+  const { dataRoot, temporaryRoot, storageFile, storageBytesMax } = options;
+  const { tenant, retired, now = () => Date.now() } = options;
   // Without links, since a grant of `$data` is compared with the place that was really reached.
   const lasting = realAncestor(dataRoot);
   // Beside the lasting ones: what is passing is no less out of the reach of other plugins and tenants (T03).
@@ -77,11 +93,29 @@ export function openOwnSpaces(
       delete: (lineage, key) => storeOf(lineage).delete(lineage, key),
       list: (lineage, prefix) => storeOf(lineage).list(lineage, prefix),
     },
+    async retire(lineage, { name, directory }) {
+      if (isTemporary(lineage)) return;
+      // A storage that nobody used is not made to find it empty.
+      if (!existsSync(dataOf(lineage)) && !(existsSync(storageFile) && onDisk.holds(lineage))) return;
+      await retired.add({ tenant, lineage, name, directory, since: new Date(now()).toISOString() });
+    },
+    async removeExpired(inUse) {
+      const mine = retired.list(tenant);
+      const expired = mine.filter((each) => expiryOf(each) <= now() && !inUse.has(each.lineage));
+      for (const { lineage } of expired) {
+        await rm(dataOf(lineage), { recursive: true, force: true });
+        if (existsSync(storageFile)) onDisk.drop(lineage);
+      }
+      const gone = new Set([...expired.map(({ lineage }) => lineage), ...inUse]);
+      await retired.remove((each) => each.tenant === tenant && gone.has(each.lineage));
+      return expired;
+    },
     async erase() {
       onDisk.close();
       inMemory.close();
       const files = ["", "-wal", "-shm"].map((suffix) => storageFile + suffix);
       for (const path of [lasting, passing, ...files]) await rm(path, { recursive: true, force: true });
+      await retired.remove((each) => each.tenant === tenant);
     },
     async close() {
       onDisk.close();

@@ -14,8 +14,10 @@ import { display } from "./display.ts";
 import { findCollisions, type NamingParts, refuseAct, rivalries, rivalsOf } from "./naming.ts";
 import { type InvalidPlugin, type LoadedPlugin, placeOf } from "./plugin.ts";
 import { type PluginState, refuseUnusable, standingAmong } from "./plugin_state.ts";
-import type { Capability } from "./surfaces/mod.ts";
+import type { Capability, Station, ToolAnnotations } from "./surfaces/mod.ts";
 import { memberOf } from "./surfaces/surface.ts";
+import { annotationsOf } from "./surfaces/tools.ts";
+import { type DeadMatcher, deadMatchers } from "./points/dead_matchers.ts";
 import { placeOfKey, type TrustKey } from "./trust/mod.ts";
 
 /** What is supposed, in this order: disabled, enabled, trusted. */
@@ -44,6 +46,8 @@ export interface Plan {
   readonly cut: readonly PlannedCut[];
   /** Plugins that could not run at all. */
   readonly broken: readonly PlanProblem[];
+  /** Matchers of active plugins' hooks that match nothing that is known. */
+  readonly unmatched: readonly DeadMatcher[];
 }
 
 /** One plugin of a plan. */
@@ -74,6 +78,10 @@ export interface PlannedCapability {
   readonly description: string | null;
   /** JSON Schema of its input, where it declares one. */
   readonly input: unknown;
+  /** What it says of its own effects; absent where it says nothing. */
+  readonly annotations?: ToolAnnotations;
+  /** Where it stands, if it watches what passes or decides about it. */
+  readonly stations?: readonly Station[];
   /** Whether this version can run its surface. */
   readonly live: boolean;
   /** Whether it is offered. */
@@ -169,6 +177,7 @@ export async function planChanges(request: PlanRequest, parts: PlanParts): Promi
   const rows: PlannedPlugin[] = [];
   const capabilities: PlannedCapability[] = [];
   const cut: PlannedCut[] = [];
+  const unmatched: DeadMatcher[] = [];
   const broken: PlanProblem[] = parts.invalid.map(({ location, error }) => {
     return { plugin: location.directory, message: error.message };
   });
@@ -196,6 +205,7 @@ export async function planChanges(request: PlanRequest, parts: PlanParts): Promi
     );
     if (!await isActive(plugin)) continue;
     cut.push(...await cutsOf(plugin, parts));
+    unmatched.push(...deadMatchers(plugin, plugins));
     await parts.require(plugin).catch((error: unknown) => {
       if (!(error instanceof NotCapableError)) throw error;
       broken.push({ plugin: plugin.name, message: error.message });
@@ -209,6 +219,7 @@ export async function planChanges(request: PlanRequest, parts: PlanParts): Promi
     dormant: dormantOf(parts, rows, capabilities),
     cut,
     broken,
+    unmatched,
   };
 }
 
@@ -304,11 +315,12 @@ function supposedState(
 
 function capabilityOf(
   { name: plugin }: LoadedPlugin,
-  { fullId: id, name, surface, description, raw }: Capability,
+  { fullId: id, name, surface, description, raw, stations }: Capability,
   before: boolean,
   after: boolean,
 ): PlannedCapability {
   const input = memberOf(raw, "input") ?? null;
+  const annotations = annotationsOf({ surface, raw });
   return {
     id,
     name,
@@ -319,6 +331,8 @@ function capabilityOf(
     live: isLive(surface),
     before,
     after,
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(stations === undefined ? {} : { stations }),
   };
 }
 

@@ -63,11 +63,16 @@ export interface InvalidPlugin {
  * Reads and validates one plugin; nothing of it is imported or run. Throws ManifestError `ERR_MANIFEST_NOT_FOUND`,
  * `_SYNTAX` or `_INVALID`.
  */
-export function loadPlugin(location: PluginLocation, kinds?: KindTable): LoadedPlugin {
+export function loadPlugin(
+  location: PluginLocation,
+  kinds?: KindTable,
+  events: readonly string[] = [],
+): LoadedPlugin {
   const source = openSource(location);
   const manifest = parseManifest(readManifest(source, location.directory), {
     file: join(location.directory, "plugin.yaml"),
     ...(kinds === undefined ? {} : { kinds }),
+    events,
   });
   refuseLeavingFiles(manifest, source, location.directory);
   return {

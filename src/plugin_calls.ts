@@ -15,6 +15,7 @@ import {
 } from "../permissions/mod.ts";
 import { type CallOrigin, PowerError, RUNTIME_LIMITS } from "../runtime/mod.ts";
 import type { LoadedPlugin } from "./plugin.ts";
+import { refuseNotCallable } from "./plugin_state.ts";
 import type { TenantPolicy } from "./policy.ts";
 import type { Capability } from "./surfaces/mod.ts";
 import { memberOf } from "./surfaces/surface.ts";
@@ -57,6 +58,7 @@ export async function callForPlugin<
   try {
     refuseChain(id, origin.chain);
     const callee = await find(id);
+    refuseNotCallable(callee.capability);
     refuseCallee(id, callee, origin);
     hasStarted = true;
     return await call(callee);
@@ -90,17 +92,21 @@ function refuseCallee(
   if (capability.fullId !== id) {
     throw new CapabilityError("ERR_CAPABILITY_UNKNOWN", `Cannot find capability "${id}": it is no full id`);
   }
-  const callers = memberOf(capability.raw, "callers");
-  const own = [plugin, chain.at(-1)];
-  // The schema of its surface has accepted it: `any`, or a list of names and full ids. A script has no name to be listed by.
-  const isOptedIn = callers === "any" ||
-    (Array.isArray(callers) && chain.length > 0 && callers.some((caller) => own.includes(caller as string)));
-  if (isOptedIn) return;
+  if (isOptedIn(capability, plugin, chain.at(-1))) return;
   throw new PowerError(
     "CapabilityError",
     "ERR_CAPABILITY_NOT_EXPOSED",
     `Cannot call "${id}": its manifest does not list "${plugin}" under callers`,
   );
+}
+
+/** Whether the callee's author lets this capability of a plugin call it; of a script there is none, and no name to be listed by. */
+export function isOptedIn(callee: Capability, plugin: string, caller: string | undefined): boolean {
+  const callers = memberOf(callee.raw, "callers");
+  if (callers === "any") return true;
+  // The schema of its surface has accepted it: a list of names and full ids.
+  return caller !== undefined && Array.isArray(callers) &&
+    callers.some((listed) => listed === plugin || listed === caller);
 }
 
 /** The code and, where they are the callee's own, its words; nothing of paths, policy or how the host is set up. */

@@ -4,6 +4,7 @@ import { isLive } from "./check_plugin.ts";
 import { type NameFinding, withheldBy } from "./collisions.ts";
 import type { InvalidPlugin, LoadedPlugin } from "./plugin.ts";
 import type { PluginState } from "./plugin_state.ts";
+import { annotationsOf } from "./surfaces/tools.ts";
 import type { PluginRow } from "./tenant_types.ts";
 
 /** The row of a plugin that was read. */
@@ -23,14 +24,20 @@ export function rowOf(
     directory: location.directory,
     origin: location.origin,
     ...(location.link === undefined ? {} : { link: location.link }),
-    capabilities: capabilities.map(({ fullId, surface, description }) => ({
-      id: fullId,
-      surface,
-      description: description ?? null,
-      live: isLive(surface),
-      exposed: exposed.has(fullId),
-      withheld: withheldBy(findings, location.link ?? location.directory, fullId)?.message ?? null,
-    })),
+    capabilities: capabilities.map(({ fullId, surface, description, raw, stations, aliases: [typed] }) => {
+      const annotations = annotationsOf({ surface, raw });
+      return {
+        id: fullId,
+        surface,
+        description: description ?? null,
+        live: isLive(surface),
+        exposed: exposed.has(fullId),
+        withheld: withheldBy(findings, location.link ?? location.directory, fullId)?.message ?? null,
+        ...(annotations === undefined ? {} : { annotations }),
+        ...(stations === undefined ? {} : { stations }),
+        ...(typed === undefined ? {} : { typed }),
+      };
+    }),
     permissions: manifest.permissions,
   };
 }

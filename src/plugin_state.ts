@@ -1,10 +1,11 @@
 /** In which state a plugin is, and the refusal that each state means. */
-import { CapabilityError, CollisionError, TrustError } from "../permissions/mod.ts";
+import { CapabilityError, CollisionError, TrustError, UsageError } from "../permissions/mod.ts";
 import { isLive } from "./check_plugin.ts";
 import { type NameFinding, withheldBy } from "./collisions.ts";
+import { documentIssues, documentIssueText } from "./documents/own_documents.ts";
 import { type LoadedPlugin, placeOf } from "./plugin.ts";
 import { quoteArgument } from "./quote.ts";
-import type { Capability } from "./surfaces/mod.ts";
+import { type Capability, codeOf } from "./surfaces/mod.ts";
 import type { Approval, Standing } from "./trust/mod.ts";
 
 /** In which state a plugin is. */
@@ -113,6 +114,18 @@ export function standingAmong(
   return would.length === 0 ? own : { ...own, reason: [own.reason, ...would].filter(isText).join("\n") };
 }
 
+/** The same with what keeps a plugin that waits for approval from being approved: its documents are looked at as it is found. */
+export function withDocuments(
+  plugin: LoadedPlugin,
+  standing: ReturnType<typeof stateOf>,
+): ReturnType<typeof stateOf> {
+  if (standing.state !== "untrusted" && standing.state !== "changed") return standing;
+  const broken = documentIssues(plugin).map(documentIssueText);
+  return broken.length === 0
+    ? standing
+    : { ...standing, reason: [standing.reason, ...broken].filter(isText).join("\n") };
+}
+
 /** Throws CollisionError or TrustError for a plugin that cannot be used whoever trusts it. */
 export function refuseUnusable(plugin: LoadedPlugin, rivals: readonly LoadedPlugin[]): void {
   const unusable = unusableState(plugin, rivals);
@@ -139,6 +152,17 @@ export function refuseNotLive(capability: Capability): void {
     "ERR_CAPABILITY_NOT_LIVE",
     `Cannot use "${capability.fullId}": this version lists surface "${capability.surface}" and cannot run it yet`,
     { details: { capability: capability.fullId, surface: capability.surface } },
+  );
+}
+
+/** Throws UsageError for what the host alone runs, where it belongs; some of that may be read as a stream. */
+export function refuseNotCallable({ fullId, surface }: Capability, isRead = false): void {
+  const code = codeOf(surface);
+  if (code?.isCallable === true || (isRead && code?.isStreamed === true)) return;
+  throw new UsageError(
+    "ERR_USAGE",
+    `Cannot call "${fullId}": surface "${surface}" is not called by id; the host uses it where it belongs`,
+    { details: { capability: fullId, surface } },
   );
 }
 

@@ -3,6 +3,16 @@ import type { PermissionRequest } from "../permissions/mod.ts";
 import { GUEST_LIMITS, GUEST_LIMITS_MAX, type GuestLimits, MEMORY_MB_MIN } from "../runtime/mod.ts";
 import type { LimitRequest } from "./manifest/mod.ts";
 
+/** How plugins call one another. */
+export interface CallPolicy {
+  /**
+   * Whether a plugin that is called by another one, or by a script, holds no more than its caller does in that call, so that
+   * nobody reaches through a call what is not theirs. What is a place of the callee's own, as `$data` or a file of its
+   * directory, is then out of reach as well, unless the caller's entries cover it.
+   */
+  readonly attenuate?: boolean;
+}
+
 /** The ceiling. Nothing is ambient: what is not said here does not exist for the tenant (T09). */
 export interface TenantPolicy {
   /**
@@ -25,6 +35,13 @@ export interface TenantPolicy {
    * host's own user may do. Absent is that they are refused there. Every report and audit line says so.
    */
   readonly unconfinedCommands?: "allow";
+  /**
+   * `{ "NAME": "continue" }`: what hooks, guardrails and interceptors of the plugin do not answer passes as if nobody stood
+   * there. Absent is that it is stopped. Every report says so.
+   */
+  readonly onNoAnswer?: Readonly<Record<string, "continue">>;
+  /** How plugins call one another; absent is each under its own grants. */
+  readonly calls?: CallPolicy;
   /** Fingerprints that nobody may run, whoever trusts them. */
   readonly blocked?: readonly string[];
   /** What `$home` stands for; absent is unmapped. */

@@ -26,7 +26,7 @@ export interface Evaluated {
 }
 
 /** The text that a call sends. Throws GuestError for what is not JSON, LimitError for what is too large. */
-export function inputText(unit: Unit, input: unknown, { wallMs, origin }: Run): string {
+export function inputText(unit: Unit, input: unknown, { wallMs, origin, io }: Run): string {
   const { inputBytesMax } = RUNTIME_LIMITS;
   const text = jsonOf(unit, input);
   // A unit of a text has at most three bytes, so most texts need not be measured.
@@ -37,7 +37,8 @@ export function inputText(unit: Unit, input: unknown, { wallMs, origin }: Run): 
     );
   }
   refuseShape(`Cannot call ${unit.title}: the input`, text, "inputDepthMax", "inputNodesMax");
-  const entry = unit.entry === undefined ? "" : `"entry":${JSON.stringify(unit.entry)},`;
+  const entry = (unit.entry === undefined ? "" : `"entry":${JSON.stringify(unit.entry)},`) +
+    (io?.chunks === undefined ? "" : '"streams":true,') + (io?.body === undefined ? "" : '"body":true,');
   const caller = origin === undefined ? {} : { caller: origin.chain };
   const context = { plugin: unit.plugin, deadline: Date.now() + wallMs, ...caller };
   return `{${entry}"input":${text},"context":${JSON.stringify(context)}}`;
@@ -64,15 +65,22 @@ export function refuseFailedLoad(
   );
 }
 
-/** The value that a guest answered with, redacted. Throws what it failed with. */
+/** The value that a guest answered with, redacted; undefined where it was a stream. Throws what it failed with. */
 export function valueOf(
   unit: Unit,
   evaluated: Evaluated,
   answer: GuestAnswer,
-  denials: readonly Denial[],
+  { denials, io }: Run,
   redactor: Redactor,
 ): unknown {
   if (!answer.ok) throw errorOf(unit, evaluated, answer.error, denials);
+  if (answer.streamed !== undefined) {
+    if (io?.chunks === undefined) throw unusable(unit, "it is a stream, and none was asked for");
+    io.chunks.end({ streamed: answer.streamed });
+    // The guest has ended well by its own word, and may have been told to end.
+    if (io.chunks.error !== null) throw io.chunks.error;
+    return undefined;
+  }
   // The text is the guest's word: a depth that would overflow whoever walks the value is refused before it is built.
   const subject = `Cannot return the result of "${unit.plugin}": it`;
   refuseShape(subject, answer.text, "resultDepthMax", "resultNodesMax");
@@ -85,7 +93,8 @@ export function valueOf(
   return redactor.parsed(answer.text, value);
 }
 
-function jsonOf(unit: Unit, input: unknown): string {
+/** A value as JSON text. Throws GuestError for what is none, LimitError for what is too deep. */
+export function jsonOf(unit: Unit, input: unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(input) as string | undefined; // undefined and functions have no JSON

@@ -11,6 +11,9 @@ import {
   type RequestLine,
 } from "../permissions/mod.ts";
 import { isLive } from "./check_plugin.ts";
+import type { PinDiff } from "./diff.ts";
+import { documentAssets } from "./documents/own_documents.ts";
+import { hiddenCount } from "./documents/read_document.ts";
 import { declaredFiles, type Manifest } from "./manifest/mod.ts";
 import { packagesOf, type ReviewedPackage } from "./npm_packages.ts";
 import type { LoadedPlugin } from "./plugin.ts";
@@ -37,18 +40,22 @@ export interface ReviewedPlugin {
   readonly trees: readonly { readonly entry: string; readonly files: FileHashes }[];
   /** Each entry that it asks for or carves out. */
   readonly permissions: readonly RequestLine[];
+  /** What a pinned document says, as it would be approved; null for any other file. */
+  textOf(path: string): string | null;
 }
 
 /** One pinned file. */
 export interface ReviewedFile {
   /** Relative path. */
   readonly path: string;
-  /** What it is for: `package` is a package.json that had a say in what is imported. */
-  readonly role: "target" | "document" | "executable" | "module" | "package";
+  /** What it is for: `package` is a package.json that had a say in what is imported, `asset` belongs to a document. */
+  readonly role: "target" | "document" | "executable" | "module" | "package" | "asset";
   /** Its size. */
   readonly bytes: number;
   /** Its hash, in hexadecimal. */
   readonly sha256: string;
+  /** Of a document, how many of its characters nobody sees; absent where there are none. */
+  readonly hiddenCount?: number;
 }
 
 /** What an approval would grant. */
@@ -63,8 +70,22 @@ export interface GrantPreview {
   readonly project: string | null;
 }
 
+/** What was trusted before, where a plugin is looked at again. */
+export interface FormerTrust {
+  /** Who trusted it. */
+  readonly approver: string;
+  /** What differs since. */
+  readonly diff: PinDiff;
+  /** What was granted. */
+  readonly grants: GrantPreview;
+  /** Full ids that may be called. */
+  readonly exposed: readonly string[];
+}
+
 /** A plugin that was looked at, and the way to approve the very bytes that were. */
 export interface PluginReview extends ReviewedPlugin {
+  /** What was trusted before; null where nothing was, or it is not known any more. */
+  readonly former: FormerTrust | null;
   /** What would be granted; flags cut it down. Throws UsageError for a flag that cannot be read. */
   grants(flags?: Narrowing): GrantPreview;
   /**
@@ -81,7 +102,13 @@ export function reviewPlugin(
   kinds: KindTable = KINDS,
 ): ReviewedPlugin {
   const { name, manifest, source, capabilities } = plugin;
-  const roles = new Map(declaredFiles(manifest).map(({ path, role }) => [path, role] as const));
+  const roles = new Map<string, ReviewedFile["role"]>([
+    ...documentAssets(plugin).map((path) => [path, "asset"] as const),
+    ...declaredFiles(manifest).map(({ path, role }) => [path, role] as const),
+  ]);
+  const textOf = (path: string): string | null =>
+    roles.get(path) === "document" ? new TextDecoder().decode(source.bytes(path)) : null;
+  const hiddenIn = (path: string): number => hiddenCount(textOf(path) ?? "");
   const roleOf = (path: string): ReviewedFile["role"] =>
     roles.get(path) ?? (path === "package.json" || path.endsWith("/package.json") ? "package" : "module");
   return {
@@ -95,10 +122,12 @@ export function reviewPlugin(
       role: roleOf(path),
       bytes: source.bytes(path).byteLength,
       sha256,
+      ...(hiddenIn(path) > 0 ? { hiddenCount: hiddenIn(path) } : {}),
     })),
     packages: packagesOf(source, Object.keys(fingerprint.files)),
     trees: Object.entries(fingerprint.trees).sort(byPath).map(([entry, files]) => ({ entry, files })),
     permissions: describeRequest(manifest.permissions, kinds),
+    textOf,
   };
 }
 

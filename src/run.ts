@@ -3,9 +3,15 @@ import { randomUUID } from "node:crypto";
 import { ActivationError, HostError, SallyportError } from "../permissions/mod.ts";
 import {
   afterTimers,
+  type Body,
+  BodyReader,
+  type CallIo,
   type CallOrigin,
+  type ChunkWindow,
   type Denial,
   type GuestLine,
+  type Progress,
+  ProgressReports,
   type Redactor,
   type Use,
   wallError,
@@ -25,10 +31,18 @@ export interface CallOptions {
   readonly onDenial?: (denial: Denial) => void;
   /** Gets each decision about a use, as it is made. */
   readonly onUse?: (use: Use) => void;
+  /** Hears how far the guest says it is, a few times a second at most; its message is not safe for a terminal. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** What the guest reads piece by piece as `context.body`, only as fast as it reads: text and bytes. */
+  readonly body?: Body;
 }
 
 /** What the host says of one call besides. */
 export interface InnerCallOptions extends CallOptions {
+  /** Its id in the audit; absent is a new one. */
+  readonly id?: string;
+  /** Takes what the call gives piece by piece; absent where one value is wanted. */
+  readonly chunks?: ChunkWindow;
   /** The plugin's call that makes this one: its chain and its deadline are inherited. */
   readonly origin?: CallOrigin;
   /** Where it runs; absent is the present build. */
@@ -61,6 +75,15 @@ export interface Run {
   readonly origin: CallOrigin | undefined;
   /** Full ids of the capabilities that called one another, this one last. */
   readonly chain: readonly string[];
+  /** What flows between it and its caller meanwhile. */
+  readonly io?: RunIo | undefined;
+}
+
+/** The same with what is to be done about it when the call is over. */
+interface RunIo extends CallIo {
+  readonly chunks: ChunkWindow | undefined;
+  readonly body: BodyReader | undefined;
+  readonly progress: ProgressReports | undefined;
 }
 
 /** Begins one. */
@@ -69,7 +92,7 @@ export function startRun(unit: Unit, options: InnerCallOptions, redactor: Redact
   const inherited = Math.max(1, Math.floor(origin?.remainingMs() ?? Infinity));
   const wallMs = Math.min(unit.limits.wallMs, asked, inherited);
   return {
-    id: randomUUID(),
+    id: options.id ?? randomUUID(),
     deadline: performance.now() + wallMs,
     wallMs,
     signal,
@@ -79,7 +102,29 @@ export function startRun(unit: Unit, options: InnerCallOptions, redactor: Redact
     paused: { ms: 0 },
     origin,
     chain: [...origin?.chain ?? [], ...unit.call === undefined ? [] : [unit.call.value ?? ""]],
+    io: ioOf(options, redactor),
   };
+}
+
+/** Most calls have none. */
+function ioOf({ chunks, body, onProgress }: InnerCallOptions, redactor: Redactor): RunIo | undefined {
+  if (chunks === undefined && body === undefined && onProgress === undefined) return undefined;
+  const told = ({ message, ...rest }: Progress): Progress => {
+    return { ...rest, message: message === null ? null : redactor.message(message) };
+  };
+  return {
+    chunks,
+    body: body === undefined ? undefined : new BodyReader(body),
+    progress: onProgress === undefined
+      ? undefined
+      : new ProgressReports((progress) => onProgress(told(progress))),
+  };
+}
+
+/** Nothing flows any more: the last report is told, and the body's maker learns that nobody reads on. */
+export function endIo({ io }: Run): void {
+  io?.progress?.flush();
+  io?.body?.close();
 }
 
 function redacted(onLine: (line: GuestLine) => void, redactor: Redactor): (line: GuestLine) => void {

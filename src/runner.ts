@@ -17,6 +17,7 @@ import { eventsWritten, writeEvent } from "./audit/write_event.ts";
 import { inputText, valueOf } from "./result.ts";
 import {
   ended,
+  endIo,
   hasEnded,
   type InnerCallOptions,
   isGivenUp,
@@ -57,7 +58,7 @@ export class Runner {
   }
 
   /**
-   * Calls a target with a JSON value and gives its JSON value. Throws BundleError, ActivationError, NotCapableError,
+   * Calls a target with a JSON value and gives its JSON value, or undefined where it was a stream, and read. Throws BundleError, ActivationError, NotCapableError,
    * GuestError, LimitError or HostError, and TrustError when its tenure is over before it has ended.
    */
   async call(unit: Unit, input: unknown, options: InnerCallOptions = {}): Promise<unknown> {
@@ -167,8 +168,15 @@ export class Runner {
       // One that was cancelled meanwhile never reaches the isolate, which it would end for its neighbours.
       if (hasEnded(unit, run)) throw await ended(unit, run);
       const answer = await active.isolate.call(text, run);
-      const value = valueOf(unit, active, answer, run.denials, redactor);
-      this.#audit(unit, run, "call", ENDED_WELL, {}, true);
+      const value = valueOf(unit, active, answer, run, redactor);
+      this.#audit(
+        unit,
+        run,
+        "call",
+        value === undefined ? { ...ENDED_WELL, streamed: run.io?.chunks?.given } : ENDED_WELL,
+        {},
+        true,
+      );
       return value;
     } catch (error) {
       const reason = this.#reasonOf(unit, error);
@@ -182,6 +190,7 @@ export class Runner {
       throw reason instanceof SallyportError ? redactor.error(reason) : reason;
     } finally {
       this.#places.delete(run.id);
+      endIo(run);
       if (run.denials.length > 0) {
         for (const denial of run.denials) options.onDenial?.(redactor.value(denial));
       }

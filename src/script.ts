@@ -27,7 +27,10 @@ import type { SecretStore, TenantSecrets } from "./secrets/mod.ts";
 import { PluginSource } from "./source.ts";
 import { SourceError } from "./source_file.ts";
 import { ceilingLayer, discoverUses, type Discovery, widened } from "./discovery.ts";
+import type { Redactor } from "../runtime/mod.ts";
+import { type CallStream, readWhole } from "./call_stream.ts";
 import { type Explain, explainUse } from "./explain.ts";
+import { Streams } from "./streams.ts";
 import { type Fingerprint, fingerprintOf, type Narrowing } from "./trust/mod.ts";
 import type { Unit } from "./unit.ts";
 
@@ -59,6 +62,8 @@ export interface Script {
   fingerprint(): Promise<Fingerprint>;
   /** Runs it and gives what its default export gives, or null when it has none. Throws what a call throws. */
   run(input: unknown): Promise<unknown>;
+  /** The same, piece by piece, as `tenant.stream` gives what a tool gives. */
+  stream(input: unknown): CallStream;
 }
 
 /** Opens a script. Throws UsageError when it is not there or a permission cannot be read. */
@@ -73,6 +78,7 @@ export function openScript(
     readonly kinds: KindTable;
     readonly secrets: Pick<TenantSecrets, "learn">;
     readonly explain: Explain;
+    readonly redactor: Redactor;
   },
 ): Script {
   const context: PathContext = { cwd: options.cwd, kinds: parts.kinds, which: findPrograms() };
@@ -82,6 +88,7 @@ export function openScript(
   const source = open(file, mayRead);
   const name = basename(file);
   const target = { path: source.script ?? name, export: null };
+  const streams = new Streams(parts.redactor);
   const pin = async (): Promise<Fingerprint> => {
     const bundle = await parts.bundler.bundle({ source, target, tenant: parts.tenant });
     const files = [target.path, ...bundle.inputs, ...bundle.packageFiles].map((
@@ -122,13 +129,26 @@ export function openScript(
     fingerprint: pin,
     explain: (requirement) => explainUse(parts.explain, { grant, context, bundle: null }, requirement),
     run: async (input) => await parts.runner.call(await unitOf(), input, options),
+    stream: (input) =>
+      streams.open(
+        name,
+        options,
+        async (inner) => await parts.runner.call(await unitOf(), input, { ...options, ...inner }),
+      ),
     async discover(input, ceiling) {
       const wide = widened(grant, ceilingLayer(ceiling, { context, bundle: null }, parts.explain));
       const unit: Unit = { ...await unitOf(), grant: wide, tellsReads: true };
       const declared = { request: options.permissions, source: "flags" as const, context };
       return await discoverUses(
         declared,
-        (onUse) => parts.runner.call(unit, input, { ...options, onUse }),
+        (onUse) =>
+          readWhole(
+            streams.open(
+              name,
+              options,
+              (inner) => parts.runner.call(unit, input, { ...options, ...inner, onUse }),
+            ),
+          ),
       );
     },
   };

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { type KindTable, type PermissionRequest, permissionRequestSchemaFor } from "../permissions/mod.ts";
+import { PLUGIN_NAME } from "./manifest/fields.ts";
 import type { TenantPolicy } from "./policy.ts";
 import { type Settings, unusable } from "./trust/mod.ts";
 
@@ -11,13 +12,15 @@ const schemaFor = (kinds: KindTable) =>
   z.strictObject({
     permissions: permissionRequestSchemaFor(kinds).exactOptional(),
     unconfinedCommands: z.literal("allow").exactOptional(),
+    calls: z.strictObject({ attenuate: z.boolean().exactOptional() }).exactOptional(),
+    onNoAnswer: z.record(z.string().regex(PLUGIN_NAME), z.literal("continue")).exactOptional(),
   });
 
 /** The part of the policy that the settings state. Throws HostError `ERR_STORE` where they state it wrongly. */
 export function settingsPolicy(
   { path, value }: Settings,
   kinds: KindTable,
-): Pick<TenantPolicy, "permissions" | "unconfinedCommands"> {
+): Pick<TenantPolicy, "permissions" | "unconfinedCommands" | "calls" | "onNoAnswer"> {
   if (value["policy"] === undefined) return {};
   const result = schemaFor(kinds).safeParse(value["policy"]);
   if (result.success) return result.data;

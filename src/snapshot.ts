@@ -2,8 +2,15 @@
 import { type NameFinding, withheldBy } from "./collisions.ts";
 import { isLive } from "./check_plugin.ts";
 import { type LoadedPlugin, placeOf } from "./plugin.ts";
-import { type Capability, type SurfaceName, SURFACES } from "./surfaces/mod.ts";
-import { memberOf } from "./surfaces/surface.ts";
+import {
+  type Capability,
+  type CommandEntry,
+  type SurfaceName,
+  SURFACES,
+  type ToolAnnotations,
+  type ToolEntry,
+} from "./surfaces/mod.ts";
+import { annotationsOf } from "./surfaces/tools.ts";
 
 /** One capability that is offered. */
 export interface SnapshotEntry {
@@ -21,6 +28,10 @@ export interface SnapshotEntry {
   readonly input?: unknown;
   /** JSON Schema of its result, where it states one. */
   readonly output?: unknown;
+  /** What it says of its own effects, where it does: hints to people and models, never rules. */
+  readonly annotations?: ToolAnnotations;
+  /** What may follow its name where it is typed, where it says so. */
+  readonly usage?: string;
 }
 
 /** One plugin that offers something. */
@@ -78,6 +89,8 @@ export interface Offering {
   readonly troubleOf: (
     fullId: string,
   ) => { readonly isWhole: boolean; readonly code: string; readonly message: string } | null;
+  /** What a document says of itself, where the manifest cannot. */
+  readonly saidOf: (capability: Capability) => { readonly description?: string; readonly usage?: string };
 }
 
 /** Puts a snapshot together, but for its number. */
@@ -86,7 +99,7 @@ export function contentOf(
   exposed: ReadonlySet<string>,
   findings: readonly NameFinding[],
 ): Omit<Snapshot, "generation"> {
-  const found = offerings.map(({ plugin, troubleOf }) => {
+  const found = offerings.map(({ plugin, troubleOf, saidOf }) => {
     const meant = plugin.capabilities.filter(({ fullId }) => {
       const finding = withheldBy(findings, placeOf(plugin), fullId);
       return exposed.has(fullId) && (finding === null || finding.moment === "match");
@@ -100,11 +113,11 @@ export function contentOf(
       .map(({ id, code, message }) => ({ plugin: plugin.name, id, code, message }));
     const failed = new Set(troubles.map(({ id }) => id));
     const capabilities = whole === undefined ? meant.filter(({ fullId }) => !failed.has(fullId)) : [];
-    return { plugin, capabilities, failures };
+    return { plugin, capabilities, failures, saidOf };
   });
   const offering = found.filter(({ capabilities }) => capabilities.length > 0).map(({ plugin }) => plugin);
-  const entries = found.flatMap(({ plugin, capabilities }) =>
-    capabilities.map((each) => [each, entryOf(plugin, each)] as const)
+  const entries = found.flatMap(({ plugin, capabilities, saidOf }) =>
+    capabilities.map((each) => [each, { ...entryOf(plugin, each), ...saidOf(each) }] as const)
   );
   const surfaces = Object.keys(SURFACES).map((surface) =>
     [surface, entries.filter(([each]) => each.surface === surface).map(([, entry]) => entry)] as const
@@ -128,7 +141,9 @@ function entryOf(
   { name: plugin }: LoadedPlugin,
   { fullId, name, surface, description, raw }: Capability,
 ): SnapshotEntry {
-  const [input, output] = [memberOf(raw, "input"), memberOf(raw, "output")];
+  // The cast holds: its surface validated the entry, and no other surface has members of these names.
+  const { input, output, usage } = raw as Partial<ToolEntry & CommandEntry>;
+  const annotations = annotationsOf({ surface, raw });
   return {
     id: fullId,
     name,
@@ -137,5 +152,7 @@ function entryOf(
     live: isLive(surface),
     ...(input === undefined ? {} : { input }),
     ...(output === undefined ? {} : { output }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(usage === undefined ? {} : { usage }),
   };
 }

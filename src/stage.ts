@@ -89,6 +89,7 @@ export class Stage {
 
   /** Begins to start a unit. What it comes to is there, or gone without a trace, when `starting` has settled. */
   begin(unit: Unit, start: () => Promise<Active>): Slot {
+    if (unit.isAttenuated === true) this.#dropDead();
     const starting = this.during(start);
     const slot: Slot = { unit, starting, active: null, waitsFor: new Set() };
     this.#slots.set(unit.key, slot);
@@ -106,14 +107,22 @@ export class Stage {
     return slot;
   }
 
+  /** A caller may give up parts of its grant without end, and what it called under each would never be asked for again. */
+  #dropDead(): void {
+    for (const slot of this.slots) {
+      if (slot.unit.isAttenuated === true && slot.active?.isolate.isAlive === false) this.drop(slot);
+    }
+  }
+
   /** Forgets a slot. */
   drop(slot: Slot): void {
     this.#activated.delete(slot);
     if (this.#slots.get(slot.unit.key) === slot) this.#slots.delete(slot.unit.key);
   }
 
-  /** Remembers that a unit cannot be started as it is (L25). */
+  /** Remembers that a unit cannot be started as it is (L25); under a caller's grant it may fail for want of that alone. */
   fail(unit: Unit, error: SallyportError): void {
+    if (unit.isAttenuated === true) return;
     this.#failures.set(unit.key, error);
     this.trouble(unit, error);
   }

@@ -3,60 +3,62 @@
  * no rules of its own; nothing of it is shared with another tenant.
  */
 import {
-  type Decision,
   KINDS,
   type KindTable,
+  type PermissionRequest,
   type Requirement,
   type SallyportError,
 } from "../permissions/mod.ts";
 import type { Answered, AuditEvent, CallOrigin } from "../runtime/mod.ts";
+import { Attenuation } from "./attenuation.ts";
 import { writeEvent } from "./audit/write_event.ts";
-import { Authority, type Callable, type Holding } from "./authority.ts";
-import { bundleFiles } from "./bundle_files.ts";
-import { Catalog, type Found } from "./catalog.ts";
+import { Authority, type Holding } from "./authority.ts";
+import { Catalog } from "./catalog.ts";
 import { checkPlugin, type PluginCheck } from "./check_plugin.ts";
 import { findingsByPlace } from "./collisions.ts";
 import type { PluginDiff } from "./diff.ts";
+import { LocalDocuments } from "./documents/local_documents.ts";
+import { TenantDocuments } from "./documents/tenant_documents.ts";
+import type { Documents } from "./documents/types.ts";
 import { ceilingLayer, discoverUses, type Discovery, widened } from "./discovery.ts";
-import { explainUse, type Explanation } from "./explain.ts";
+import type { Explanation } from "./explain.ts";
 import { Generations } from "./generations.ts";
 import { type Handle, Handles } from "./handles.ts";
 import { type PluginResources, resourcesOf } from "./plugin_resources.ts";
 import { contentOf, type Offering, type Snapshot } from "./snapshot.ts";
-import { grantCapability, layersOf } from "./grant_plugin.ts";
-import { checkedLoader } from "./loaders/mod.ts";
+import { type Approved, layersOf } from "./grant_plugin.ts";
+import { checkedLoader, type Loader } from "./loaders/mod.ts";
 import type { Manifest } from "./manifest/mod.ts";
 import { manifestFindings } from "./manifest_findings.ts";
-import {
-  findCollisions,
-  findOffered,
-  type NamingParts,
-  refuseContested,
-  rivalries,
-  rivalsOf,
-} from "./naming.ts";
+import { findCollisions, type NamingParts, rivalries, rivalsOf } from "./naming.ts";
 import { ownersSecrets } from "./owners_secrets.ts";
 import type { Plan, PlanRequest } from "./plan.ts";
 import type { LoadedPlugin } from "./plugin.ts";
-import { callForPlugin, decideCall, deniedCall } from "./plugin_calls.ts";
+import { callForPlugin } from "./plugin_calls.ts";
+import { Providers, withProviderNames } from "./providers.ts";
+import { CommandHooks } from "./points/command_hooks.ts";
+import { deadMatchers, deadMatcherText } from "./points/dead_matchers.ts";
+import type { Emitted, EmittedEvent } from "./points/emit.ts";
+import { Points } from "./points/points.ts";
+import type { WatchStats } from "./points/watchers.ts";
+import { Panels } from "./panels/panels.ts";
 import { invalidRow, rowOf } from "./plugin_rows.ts";
 import {
   approvalOf,
-  notExposed,
-  refuseNotLive,
-  refuseUnusable,
+  refuseNotCallable,
   standingAmong,
   stateOf,
   unusableState,
+  withDocuments,
 } from "./plugin_state.ts";
 import type { TenantPolicy } from "./policy.ts";
 import { quarantinedState } from "./quarantine.ts";
-import { findCapability } from "./registry.ts";
+import { type CallStream, readWhole, type StreamOptions } from "./call_stream.ts";
 import type { PluginReview } from "./review.ts";
 import type { CallOptions, InnerCallOptions } from "./run.ts";
-import { callWithSchemas, schemasOf } from "./schemas.ts";
 import type { RequestedSecret, Secrets } from "./secrets/mod.ts";
-import type { Capability } from "./surfaces/mod.ts";
+import { Streams } from "./streams.ts";
+import { TenantCalls } from "./tenant_calls.ts";
 import { TenantNames } from "./tenant_names.ts";
 import {
   type ActivateAllOptions,
@@ -65,7 +67,7 @@ import {
   type StartedPlugin,
   TenantStarts,
 } from "./tenant_starts.ts";
-import { type Enabled, TenantSwitches } from "./tenant_switches.ts";
+import { type Enabled, type PruneOptions, TenantSwitches } from "./tenant_switches.ts";
 import { TenantTrust } from "./tenant_trust.ts";
 import type {
   PluginFacts,
@@ -84,8 +86,9 @@ import {
   type TrustKey,
   type TrustRecord,
 } from "./trust/mod.ts";
+import { type ThroughCall, ThroughCalls } from "./through_calls.ts";
+import { Commands } from "./typed/commands.ts";
 import type { Unit } from "./unit.ts";
-import { unitOf } from "./unit_of.ts";
 
 /** How a plugin stands by itself, as far as a list tells. */
 type Glanced = ReturnType<typeof stateOf> & { readonly verified: boolean };
@@ -96,20 +99,36 @@ export class Tenant {
   readonly id: string;
   /** Its secrets, in their owner's hands. */
   readonly secrets: Secrets;
+  /** Its panels. */
+  readonly panels: Panels;
+  /** What can be typed: commands, prompts and panels. */
+  readonly commands: Commands;
+  /** Its prompts, skills, agents, playbooks, packs and themes, and the user's own. */
+  readonly documents: Documents;
+  /** Who answers when a service is looked for by its name. */
+  readonly providers: Providers;
   readonly #policy: TenantPolicy;
   readonly #parts: TenantParts;
   readonly #kinds: KindTable;
-  readonly #narrowing: Narrowing | undefined;
   readonly #approvals: Approvals;
   readonly #catalog: Catalog;
   readonly #authority: Authority;
   readonly #trust: TenantTrust;
   readonly #naming: NamingParts;
   readonly #names: TenantNames;
+  readonly #local: LocalDocuments;
+  readonly #documents: TenantDocuments;
+  #roots: { readonly of: readonly string[]; readonly all: readonly string[] } | undefined;
   readonly #switches: TenantSwitches;
   readonly #generations = new Generations(() => this.#content());
   readonly #starts: TenantStarts;
   readonly #handles = new Handles();
+  readonly #calls: TenantCalls;
+  readonly #attenuation = new Attenuation();
+  readonly #through: ThroughCalls;
+  readonly #streams: Streams;
+  readonly #commandHooks: CommandHooks;
+  readonly #points: Points;
 
   /** Use `host.tenant`. */
   constructor(id: string, options: TenantOptions, parts: TenantParts) {
@@ -119,7 +138,6 @@ export class Tenant {
     this.#policy = policy;
     this.#parts = parts;
     this.#kinds = parts.kinds ?? KINDS;
-    this.#narrowing = narrowing;
     const { project, blocked } = policy;
     this.#approvals = new Approvals({
       tenant: id,
@@ -128,15 +146,27 @@ export class Tenant {
       blocked,
       verify: options.verifyApproval,
       index: options.index,
+      retire: (lineage, of) => parts.spaces.retire(lineage, of),
     });
-    this.#catalog = new Catalog({
-      loader: checkedLoader(plugins),
-      kinds: this.#kinds,
-      isCurrent: (plugin) => this.#approvals.isCurrent(plugin),
-      isKnown: (plugin) => this.#approvals.isKnown(plugin),
-    });
+    const catalogOf = (loader: Loader | readonly string[]): Catalog =>
+      new Catalog({
+        loader: checkedLoader(loader),
+        kinds: this.#kinds,
+        events: parts.events ?? [],
+        isCurrent: (plugin) => this.#approvals.isCurrent(plugin),
+        isKnown: (plugin) => this.#approvals.isKnown(plugin),
+      });
+    this.#catalog = catalogOf(plugins);
+    this.#local = new LocalDocuments(options.documents ?? [], local);
+    const own = this.#local;
     this.#naming = {
-      rules: { naming, builtins, local },
+      rules: {
+        naming,
+        builtins: withProviderNames(builtins, options.providers),
+        get local() {
+          return own.names;
+        },
+      },
       isActive: async (plugin) => (await this.#ownState(plugin)).state === "active",
     };
     this.#authority = new Authority({
@@ -169,8 +199,53 @@ export class Tenant {
       trust: this.#trust,
       quarantine: parts.quarantine,
       naming: this.#naming,
+      spaces: parts.spaces,
       stop: (stopping) => parts.runner.stop(stopping),
       commit,
+    });
+    this.#calls = new TenantCalls({
+      ...parts,
+      tenant: id,
+      policy,
+      kinds: this.#kinds,
+      catalog: this.#catalog,
+      approvals: this.#approvals,
+      authority: this.#authority,
+      naming: this.#naming,
+      exposures: (all) => this.#exposures(all),
+      points: () => this.#points,
+      note: (facts) => this.#note(facts),
+    });
+    const snapshot = (): Promise<Snapshot> => this.snapshot();
+    this.panels = new Panels({ calls: this.#calls, snapshot });
+    this.commands = new Commands({
+      calls: this.#calls,
+      panels: this.panels,
+      snapshot,
+      documents: () => this.documents,
+    });
+    this.#streams = new Streams(parts.redactor);
+    this.providers = new Providers({
+      options: options.providers ?? {},
+      calls: this.#calls,
+      streams: this.#streams,
+      call: (...given) => this.#call(...given),
+    });
+    this.#commandHooks = new CommandHooks({ ...parts, tenant: id, policy, calls: this.#calls });
+    this.#points = new Points({
+      ...parts,
+      tenant: id,
+      policy,
+      catalog: this.#catalog,
+      approvals: this.#approvals,
+      authority: this.#authority,
+      calls: this.#calls,
+      commands: this.#commandHooks,
+      events: parts.events ?? [],
+      exposures: (all) => this.#exposures(all),
+      running: () => [...new Set(parts.runner.stage.running.map(({ place }) => place))],
+      layers: (plugin, { grants, flags, lineage }) =>
+        layersOf(plugin, { grants, flags, narrowing }, policy, parts.spaces.dataOf(lineage), this.#kinds),
     });
     this.#starts = new TenantStarts({
       tenant: id,
@@ -180,19 +255,39 @@ export class Tenant {
       authority: this.#authority,
       approvals: this.#approvals,
       limits: parts.lifecycle,
-      callable: (fullId, found) => this.#callable(fullId, found),
+      callable: (fullId, found) => this.#calls.callable(fullId, found),
       exposures: (all) => this.#exposures(all),
     });
+    const holderOf = (plugin: LoadedPlugin, approved: Approved, lineage: string) =>
+      layersOf(plugin, { ...approved, narrowing }, policy, parts.spaces.dataOf(lineage), this.#kinds);
     this.#names = new TenantNames({
       catalog: this.#catalog,
       approvals: this.#approvals,
       trust: this.#trust,
       naming: this.#naming,
       kinds: this.#kinds,
+      events: parts.events ?? [],
       ownState: (plugin) => this.#ownState(plugin),
       exposures: (all) => this.#exposures(all),
-      layers: (plugin, approved, lineage) =>
-        layersOf(plugin, { ...approved, narrowing }, policy, parts.spaces.dataOf(lineage), this.#kinds).grant,
+      layers: (...given) => holderOf(...given).grant,
+    });
+    this.#through = new ThroughCalls({
+      policy,
+      catalog: this.#catalog,
+      beside: options.beside === undefined ? null : catalogOf(options.beside),
+      approvals: this.#approvals,
+      naming: this.#naming,
+      exposures: (all) => this.#exposures(all),
+      layers: holderOf,
+      explain: parts.explain,
+    });
+    this.documents = this.#documents = new TenantDocuments({
+      names: this.#names,
+      naming: this.#naming,
+      catalog: this.#catalog,
+      approvals: this.#approvals,
+      exposures: (all) => this.#exposures(all),
+      local: this.#local,
     });
     this.secrets = ownersSecrets({
       secrets: parts.secrets,
@@ -211,6 +306,7 @@ export class Tenant {
    * they did when they were compared last, or all of them to `verify`; runs nothing.
    */
   async list({ verify = false }: { readonly verify?: boolean } = {}): Promise<readonly PluginRow[]> {
+    this.#local.look();
     const { plugins, invalid } = await this.#catalog.discover();
     const fresh = plugins.map((plugin) => this.#catalog.fresh(plugin));
     const exposed = await this.#exposures(fresh);
@@ -229,7 +325,7 @@ export class Tenant {
     const rows = fresh.map((plugin) => {
       const own = seen.get(plugin)!;
       const about = byPlace.get(plugin.source.directory) ?? [];
-      const standing = standingAmong(plugin, own, rivals.get(plugin) ?? [], about);
+      const standing = withDocuments(plugin, standingAmong(plugin, own, rivals.get(plugin) ?? [], about));
       return rowOf(plugin, { ...standing, verified: own.verified }, exposed, about);
     });
     return [...rows, ...invalid.map(invalidRow)];
@@ -304,7 +400,8 @@ export class Tenant {
   async facts(name: string): Promise<PluginFacts> {
     const plugin = await this.#catalog.plugin(name);
     const { manifest, source, capabilities } = plugin;
-    const findings = manifestFindings(plugin);
+    const { plugins } = await this.#catalog.discover();
+    const findings = [...manifestFindings(plugin), ...deadMatchers(plugin, plugins).map(deadMatcherText)];
     return { name, manifest, directory: source.directory, capabilities, findings };
   }
 
@@ -326,6 +423,7 @@ export class Tenant {
    * Throws CapabilityError, TrustError, or CollisionError naming all who claim it.
    */
   resolve(id: string, surface?: string): Promise<ResolvedName> {
+    this.#local.look();
     return this.#names.resolve(id, surface ?? null);
   }
 
@@ -334,6 +432,7 @@ export class Tenant {
    * runs nothing, and bundles nothing. What is wrong with the request is told in the plan. Throws HostError `ERR_STORE`.
    */
   plan(request: PlanRequest = {}): Promise<Plan> {
+    this.#local.look();
     return this.#names.plan(request);
   }
 
@@ -344,12 +443,43 @@ export class Tenant {
    * `ERR_STALE_GENERATION` once its generation is not the present one.
    */
   async call(id: string | Handle, input: unknown, options: CallOptions = {}): Promise<unknown> {
+    return await this.#call(id, input, options);
+  }
+
+  /**
+   * Calls an exposed tool or provider and gives what it gives piece by piece, only as fast as that is read; where it gives one
+   * value, that is all that comes. The call begins with the first reading, and leaving it ends it. What `call` throws is thrown
+   * to the reader, and so is LimitError `ERR_LIMIT_SIZE` for too large a value, and `ERR_LIMIT_WALL` where nobody reads.
+   */
+  stream(id: string | Handle, input: unknown, options: StreamOptions = {}): CallStream {
+    const name = typeof id === "string" ? id : id.id;
+    return this.#streams.open(name, options, (inner) => this.#call(id, input, inner));
+  }
+
+  async #call(id: string | Handle, input: unknown, options: InnerCallOptions): Promise<unknown> {
     if (typeof id !== "string") this.#handles.refuseStale(id, this.#generations.number);
-    const callable = await this.#find(typeof id === "string" ? id : id.id);
+    const callable = await this.#calls.find(typeof id === "string" ? id : id.id);
     if (typeof id !== "string") {
       this.#handles.refuseStale(id, this.#generations.number, callable.holding.approval.lineage);
     }
-    return await this.#run(callable, input, callable.unit, options);
+    refuseNotCallable(callable.capability, options.chunks !== undefined);
+    return await this.#calls.run(callable, input, callable.unit, options);
+  }
+
+  /**
+   * Tells an event that is not about a call: a built-in one, or one that the host was made with. Hooks that are in force are
+   * told one after the other, by priority, then in the order in which their plugins were started, then that of their manifests;
+   * of fields that their grants do not cover they hear nothing. Where hooks decide, they may stop it or put other fields in
+   * the place of its own; a guardrail of prompts is asked about `UserPromptSubmit`. Throws UsageError for what is no such
+   * event, HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
+   */
+  async emit(event: EmittedEvent, options: Pick<CallOptions, "signal" | "onDenial"> = {}): Promise<Emitted> {
+    return await this.#points.emit(event, options);
+  }
+
+  /** What became of events that plugins only watch: those without room in a plugin's queue were dropped. */
+  pointsStats(): readonly WatchStats[] {
+    return this.#points.stats;
   }
 
   /**
@@ -364,10 +494,13 @@ export class Tenant {
   async handle(id: string): Promise<Handle> {
     for (;;) {
       const { number: generation } = this.#generations;
-      const { capability: { fullId, surface }, plugin, holding } = await this.#callable(id);
+      const { capability: { fullId, surface }, plugin, holding } = await this.#calls.callable(id);
       if (generation !== this.#generations.number) continue; // what was found may be of either
       const facts = { id: fullId, surface, plugin: plugin.name, generation };
-      return this.#handles.make(facts, holding.approval.lineage, (...given) => this.call(...given));
+      return this.#handles.make(facts, holding.approval.lineage, {
+        call: (...given) => this.call(...given),
+        stream: (...given) => this.stream(...given),
+      });
     }
   }
 
@@ -420,15 +553,19 @@ export class Tenant {
   }
 
   /**
-   * Calls a capability for a plugin of the tenant that was granted its id: under the callee's own grants, within what is
-   * left to the caller, and only where the callee lists it. Throws a PowerError for the guest. The host calls it.
+   * Calls a capability for a plugin of the tenant that was granted its id: under the callee's own grants, cut by the caller's
+   * where the policy says so, within the time that is left to the caller, and only where the callee lists it. Throws a PowerError for the guest. The host calls it.
    */
   async callForPlugin(id: string, input: unknown, origin: CallOrigin): Promise<unknown> {
     const { signal } = origin;
     const onDenial: CallOptions["onDenial"] = (denial) => origin.deny(denial);
     return await callForPlugin(id, origin, {
-      find: () => this.#find(id),
-      call: (callee) => this.#run(callee, input, callee.unit, { origin, signal, onDenial }),
+      find: () => this.#calls.find(id),
+      call: (callee) => {
+        const isCut = this.#policy.calls?.attenuate;
+        const unit = isCut ? this.#attenuation.cut(callee.unit, origin.grant) : callee.unit;
+        return this.#calls.run(callee, input, unit, { origin, signal, onDenial });
+      },
       refused: (code) => {
         const facts = { call: origin.call, kind: "call", value: id, decision: "denied", rule: code } as const;
         this.#note({ type: "call", plugin: origin.plugin, ...facts });
@@ -447,7 +584,7 @@ export class Tenant {
     options: CallOptions = {},
   ): Promise<Discovery> {
     await this.#parts.calls.take();
-    const callable = await this.#callable(id);
+    const callable = await this.#calls.callable(id);
     const { unit, capability, plugin } = callable;
     const grant = widened(unit.grant, ceilingLayer(ceiling, unit, this.#parts.explain));
     this.#trust.audit("grant", plugin.name, unit.fingerprint, { discover: capability.fullId, ceiling });
@@ -459,27 +596,33 @@ export class Tenant {
     };
     return await discoverUses(
       declared,
-      (onUse) => this.#run(callable, input, wider, { ...options, onUse }),
+      (onUse) =>
+        readWhole(
+          this.#streams.open(
+            capability.fullId,
+            options,
+            (inner) => this.#calls.run(callable, input, wider, { ...inner, onUse }),
+          ),
+        ),
     );
   }
 
   /**
    * Decides about a use as if the plugin, or one of its capabilities, made it now; of a plugin that is not trusted as it
-   * is, what would be decided once all that it asks for were approved. Runs nothing.
+   * is, what would be decided once all that it asks for were approved. Of what is denied it tells by which calls of other
+   * plugins it may be reached. Runs nothing.
    */
   async explain(name: string, requirement: Requirement, capability?: string): Promise<Explanation> {
-    const plugin = await this.#catalog.plugin(name);
-    const standing = await this.#approvals.standing(plugin);
-    const approval = standing.state === "approved" ? standing.approval : null;
-    const data = this.#parts.spaces.dataOf(approval?.lineage ?? newLineage());
-    const approved = { grants: approval?.grants, flags: approval?.flags, narrowing: this.#narrowing };
-    const holder = layersOf(plugin, approved, this.#policy, data, this.#kinds);
-    const found = capability === undefined ? null : findCapability(capability, plugin.capabilities);
-    const grant = found === null ? holder.grant : grantCapability(holder, found);
-    // Files below its own directory are its own to read; which bytes they have does not matter here.
-    const bundle = bundleFiles(plugin.source, false, new Set());
-    const decision = explainUse(this.#parts.explain, { ...holder, grant, bundle }, requirement);
-    return { decision, isAfterTrust: approval === null };
+    return await this.#through.explain(name, requirement, capability);
+  }
+
+  /**
+   * All that a plugin may use by way of others that it may call, and they: as things are now and, with `grants` or where the
+   * plugin is not trusted, as they would be with it. Nothing where the policy cuts calls down to what their callers may. Runs
+   * nothing. Throws CapabilityError, UsageError for grants that cannot be read, HostError `ERR_STORE`.
+   */
+  async throughCalls(name: string, grants?: PermissionRequest): Promise<readonly ThroughCall[]> {
+    return await this.#through.of(name, grants);
   }
 
   /**
@@ -520,10 +663,11 @@ export class Tenant {
 
   /**
    * Forgets the approvals of plugins whose directory is gone for good, and tells which: one that comes back must be trusted
-   * again. Throws HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
+   * again, and starts with nothing. What plugins kept whose trust was forgotten a month ago is removed, and `onRemoved` told.
+   * Throws HostError `ERR_STORE` or `ERR_AUDIT_FAILED`.
    */
-  async prune(): Promise<readonly TrustKey[]> {
-    return await this.#switches.prune();
+  async prune(options: PruneOptions = {}): Promise<readonly TrustKey[]> {
+    return await this.#switches.prune(options);
   }
 
   /**
@@ -549,16 +693,22 @@ export class Tenant {
     await erase();
   }
 
-  /** Directories that no grant reaches, since they are plugins'; the same list for as long as none was found beside them. */
+  /**
+   * Directories that no grant reaches, since plugins are there, or documents of the user's own; the same list for as long as none
+   * was found beside them.
+   */
   pluginRoots(): readonly string[] {
-    return this.#catalog.roots;
+    const { roots } = this.#catalog;
+    if (this.#roots?.of !== roots) this.#roots = { of: roots, all: [...roots, ...this.#local.folders] };
+    return this.#roots.all;
   }
 
   /** Ends what runs; settles when the last call has ended. The host calls it. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#authority.close();
     this.#starts.stopped();
-    return this.#parts.runner.close();
+    this.#points.close();
+    await Promise.all([this.#commandHooks.close(), this.#parts.runner.close()]);
   }
 
   /** The same for a list, with whether anything was hashed for it. */
@@ -589,71 +739,6 @@ export class Tenant {
     return quarantinedState(this.#parts.quarantine, { tenant: this.id, plugin, fingerprint });
   }
 
-  /** What every call passes, whoever makes it: the tenant's rate first, then whether it may be called. */
-  async #find(id: string): Promise<Callable> {
-    const turn = this.#parts.calls.take();
-    if (turn !== undefined) await turn;
-    return this.#authority.recall(id) ?? await this.#callable(id);
-  }
-
-  /** What is called; among the plugins that were found, where these are not the present ones, and then for nobody else. */
-  async #callable(id: string, candidates?: Found): Promise<Callable> {
-    const epoch = await this.#authority.watch();
-    const { plugins } = candidates ?? await this.#catalog.discover();
-    const exposed = await this.#exposures(plugins);
-    const isExposed = ({ fullId }: Capability): boolean => exposed.has(fullId);
-    const offered = await findOffered(id, plugins, isExposed, this.#naming.isActive);
-    const found = offered.capability;
-    const plugin = candidates === undefined ? this.#catalog.fresh(offered.plugin) : offered.plugin;
-    refuseUnusable(plugin, await rivalsOf(plugin, plugins, this.#naming.isActive));
-    const approval = approvalOf(plugin, await this.#approvals.standing(plugin));
-    // Taken back since it was read: whoever took it back did not see what would be held now.
-    if (epoch !== this.#authority.epoch) return await this.#callable(id, candidates);
-    const holding = this.#authority.hold(plugin, approval);
-    const capability = findCapability(found.fullId, plugin.capabilities);
-    refuseNotLive(capability);
-    if (!exposed.has(capability.fullId)) throw notExposed(plugin, capability);
-    await refuseContested({ plugin, capability }, plugins, exposed, this.#naming);
-    // What is denied is never remembered, so each such call is decided about, and written down.
-    const decision = this.#decideCall(holding, capability);
-    const unit = this.#unit(holding, capability, decision);
-    const callable: Callable = { plugin, capability, unit, holding, schemas: schemasOf(capability) };
-    if (candidates === undefined) this.#authority.remember(id, callable, epoch);
-    return callable;
-  }
-
-  /** Every call passes it under the full id, whatever it was called by (R06). */
-  #decideCall({ plugin, approval }: Holding, { fullId }: Capability): Decision {
-    const decision = decideCall(fullId, this.#policy, this.#kinds);
-    if (decision.state === "granted") return decision; // it is written down with the start of the call
-    const { kind, value, state, rule } = decision;
-    const { hash: fingerprint } = approval.fingerprint;
-    this.#note({ type: "call", plugin: plugin.name, fingerprint, kind, value, decision: state, rule });
-    throw deniedCall(decision);
-  }
-
-  #unit(holding: Holding, capability: Capability, call: Decision): Unit {
-    const { units, granted, approval, tenure } = holding;
-    const known = units.get(capability.fullId);
-    if (known !== undefined) return known;
-    const { spaces } = this.#parts;
-    const unit: Unit = {
-      ...unitOf(granted, capability, approval, tenure, { policy: this.#policy, spaces }),
-      call,
-    };
-    units.set(capability.fullId, unit);
-    return unit;
-  }
-
-  #run({ plugin, capability, schemas }: Callable, input: unknown, unit: Unit, options: InnerCallOptions) {
-    const { validator, runner } = this.#parts;
-    return callWithSchemas(
-      { plugin: plugin.name, capability, schemas, validator },
-      input,
-      () => runner.call(unit, input, options),
-    );
-  }
-
   /** What runs under an approval that is over ends, and that is written down; it ends whether or not it can be. */
   #onEnd({ plugin, approval, tenure }: Holding): void {
     const { calls, error } = tenure;
@@ -681,7 +766,11 @@ export class Tenant {
       const standing = await this.#approvals.standing(plugin);
       if (standing.state !== "approved") continue;
       const facts = { place: plugin.source.directory, fingerprint: standing.approval.fingerprint.hash };
-      offerings.push({ plugin, troubleOf: (id) => stage.troubleOf(facts, id) });
+      offerings.push({
+        plugin,
+        troubleOf: (id) => stage.troubleOf(facts, id),
+        saidOf: (capability) => this.#documents.said(plugin, standing.approval, capability),
+      });
     }
     return contentOf(offerings, exposed, await findCollisions(fresh, exposed, this.#naming));
   }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import type { Grant, KindTable } from "../permissions/mod.ts";
 import type { Catalog } from "./catalog.ts";
-import { collisionError, type NameFinding } from "./collisions.ts";
+import { collisionError, type NameFinding, type NameOwner } from "./collisions.ts";
 import { display } from "./display.ts";
 import type { Approved } from "./grant_plugin.ts";
 import {
@@ -33,12 +33,24 @@ export interface TenantNamesParts {
   readonly naming: NamingParts;
   /** The kinds of permission that exist. */
   readonly kinds: KindTable;
+  /** The events that hooks may name beside the built-in ones. */
+  readonly events: readonly string[];
   /** How a plugin stands by itself. */
   readonly ownState: PlanParts["ownState"];
   /** Full ids that these plugins expose. */
   readonly exposures: (plugins: readonly LoadedPlugin[]) => Promise<ReadonlySet<string>>;
   /** What a plugin is granted of what was approved. */
   readonly layers: (plugin: LoadedPlugin, approved: Approved, lineage: string) => Grant;
+}
+
+/** What a name means among plugins. */
+export interface FoundName {
+  /** Whose it is, as it is on the disk. */
+  readonly plugin: LoadedPlugin;
+  /** What is meant. */
+  readonly capability: Capability;
+  /** What the plugin was approved with. */
+  readonly approval: Approval;
 }
 
 /** The names of one tenant. */
@@ -53,9 +65,15 @@ export class TenantNames {
 
   /** What a name means. Throws CapabilityError, TrustError or CollisionError. */
   async resolve(id: string, surface: string | null): Promise<ResolvedName> {
-    const { catalog, approvals, naming, exposures } = this.#parts;
-    const outside = findOutside(id, naming.rules, surface);
+    const outside = findOutside(id, this.#parts.naming.rules, surface);
     if (outside !== null) return outside;
+    const { plugin, capability } = await this.find(id, surface);
+    return { owner: "plugin", id: capability.fullId, surface: capability.surface, plugin: plugin.name };
+  }
+
+  /** The plugin's capability that a name means, and what it was approved with. Throws as `resolve` does. */
+  async find(id: string, surface: string | null): Promise<FoundName> {
+    const { catalog, approvals, naming, exposures } = this.#parts;
     const { plugins } = await catalog.discover();
     const exposed = await exposures(plugins);
     const isExposed = ({ fullId }: Capability): boolean => exposed.has(fullId);
@@ -67,17 +85,29 @@ export class TenantNames {
     if (peers !== undefined) throw collisionError(`Cannot use "${display(id)}"`, peers);
     const found = await findOffered(id, plugins, isExposed, naming.isActive, surface);
     const plugin = catalog.fresh(found.plugin);
-    const { capability } = found;
+    const isSame = (each: Capability): boolean =>
+      each.surface === found.capability.surface && each.fullId === found.capability.fullId;
+    const capability = plugin.capabilities.find(isSame) ?? found.capability;
     refuseUnusable(plugin, await rivalsOf(plugin, plugins, naming.isActive));
-    approvalOf(plugin, await approvals.standing(plugin));
+    const approval = approvalOf(plugin, await approvals.standing(plugin));
     if (!isExposed(capability)) throw notExposed(plugin, capability);
     await refuseContested({ plugin, capability }, plugins, exposed, naming);
-    return { owner: "plugin", id: capability.fullId, surface: capability.surface, plugin: plugin.name };
+    return { plugin, capability, approval };
+  }
+
+  /** What of plugins a bare name would mean if the user had no file of that name; whoever finds some is told so in the log. */
+  async shadowed(name: string, surface: string): Promise<readonly NameOwner[]> {
+    const { catalog, naming, exposures } = this.#parts;
+    const { plugins } = await catalog.discover();
+    const isMeant = (each: Capability): boolean => each.surface === surface && each.name === name;
+    const findings = await findCollisions(plugins, await exposures(plugins), naming, isMeant);
+    this.noteShadows(findings);
+    return findings.filter(({ outcome }) => outcome === "shadowed").flatMap(({ owners }) => owners);
   }
 
   /** Simulates. Throws HostError `ERR_STORE`. */
   async plan(request: PlanRequest): Promise<Plan> {
-    const { catalog, approvals, naming, exposures, trust, kinds, ownState, layers } = this.#parts;
+    const { catalog, approvals, naming, exposures, trust, kinds, events, ownState, layers } = this.#parts;
     const { plugins, invalid } = await catalog.discover();
     const fresh = plugins.map((plugin) => catalog.fresh(plugin));
     const recorded = (await approvals.exposures()).map((each) => {
@@ -103,7 +133,7 @@ export class TenantNames {
         };
       },
       require: async (plugin) => void trust.grant(plugin, await this.#approvalOf(plugin) ?? unlooked()),
-      open: (directory) => loadPlugin({ directory, origin: "plan" }, kinds),
+      open: (directory) => loadPlugin({ directory, origin: "plan" }, kinds, events),
     });
   }
 

@@ -4,9 +4,11 @@ import type { Authority } from "./authority.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Generations } from "./generations.ts";
 import { findOffered, type NamingParts, refuseAct } from "./naming.ts";
+import type { OwnSpaces } from "./own_spaces.ts";
 import type { LoadedPlugin } from "./plugin.ts";
 import { standingError } from "./plugin_state.ts";
 import type { Quarantine } from "./quarantine.ts";
+import type { RetiredData } from "./retired_data.ts";
 import type { Stopping } from "./stage.ts";
 import type { TenantTrust } from "./tenant_trust.ts";
 import type { Approvals, TrustKey } from "./trust/mod.ts";
@@ -28,6 +30,8 @@ export interface TenantSwitchesParts {
   readonly quarantine: Pick<Quarantine, "clear">;
   /** What names are looked up with. */
   readonly naming: NamingParts;
+  /** What plugins keep between calls. */
+  readonly spaces: Pick<OwnSpaces, "removeExpired">;
   /** Stops what runs of plugins. */
   readonly stop: (stopping: Stopping) => Promise<readonly SallyportError[]>;
   /** Makes a change of what is offered. */
@@ -40,6 +44,12 @@ export interface Enabled {
   readonly wasDisabled: boolean;
   /** It was stopped for killing workers. */
   readonly wasQuarantined: boolean;
+}
+
+/** How approvals are pruned. */
+export interface PruneOptions {
+  /** Told of each plugin whose storage and data folder were removed, a month after its trust was forgotten. */
+  readonly onRemoved?: (data: RetiredData) => void;
 }
 
 /** The switches of one tenant. */
@@ -162,11 +172,18 @@ export class TenantSwitches {
     return keys;
   }
 
-  /** Forgets approvals of plugins whose directory is gone for good, and tells which. */
-  async prune(): Promise<readonly TrustKey[]> {
+  /** Forgets approvals of plugins whose directory is gone for good, and tells which; and removes what was kept long enough. */
+  async prune({ onRemoved }: PruneOptions): Promise<readonly TrustKey[]> {
     const gone = await this.#parts.approvals.prune();
     for (const { name, directory } of gone) {
       this.#parts.trust.audit("revoke", name, null, { directory, gone: true });
+    }
+    const inUse = await this.#parts.approvals.lineagesInUse();
+    const removed = inUse === null ? [] : await this.#parts.spaces.removeExpired(inUse);
+    for (const data of removed) {
+      const { name, directory, since } = data;
+      this.#parts.trust.audit("revoke", name, null, { directory, dataRemoved: true, since });
+      onRemoved?.(data);
     }
     return gone;
   }

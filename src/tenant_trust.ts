@@ -1,4 +1,5 @@
 /** What a tenant approves and takes back: looking, trusting, and what follows for what runs. */
+import canonicalize from "canonicalize";
 import {
   BundleError,
   CollisionError,
@@ -15,20 +16,23 @@ import type { Bundler } from "./bundler/mod.ts";
 import type { Catalog } from "./catalog.ts";
 import { diffPins, type PluginDiff } from "./diff.ts";
 import type { Generations } from "./generations.ts";
+import { refuseBrokenDocuments } from "./documents/own_documents.ts";
 import { contextOf, grantPlugin } from "./grant_plugin.ts";
 import { type OwnSpaces, temporaryLineage } from "./own_spaces.ts";
+import type { Manifest } from "./manifest/mod.ts";
 import { type GrantedPlugin, type LoadedPlugin, placeOf } from "./plugin.ts";
 import { packageVersions } from "./npm_packages.ts";
 import { type NamingParts, refuseAct, rivalsOf, twinsOf } from "./naming.ts";
 import { approvalOf, lookAgain, refuseUnusable } from "./plugin_state.ts";
 import type { TenantPolicy } from "./policy.ts";
 import { findCapability } from "./registry.ts";
-import { type PluginReview, previewGrants, reviewPlugin } from "./review.ts";
+import { type FormerTrust, type PluginReview, previewGrants, reviewPlugin } from "./review.ts";
 import { type RequestedSecret, requestedSecrets, type TenantSecrets } from "./secrets/mod.ts";
 import type { ApprovalOptions, TrustOptions } from "./tenant_types.ts";
 import {
   type Approval,
   type Approvals,
+  argvHashes,
   type Fingerprint,
   grantsOf,
   type Narrowing,
@@ -116,10 +120,13 @@ export class TenantTrust {
     const { isActive } = naming;
     refuseUnusable(plugin, await rivalsOf(plugin, plugins, isActive));
     await this.#refuseTwin(plugin, plugins);
+    refuseBrokenDocuments(plugin);
     const fingerprint = await this.pin(plugin);
-    const context = this.contextOf(plugin, (await this.#quietRecord(plugin))?.lineage ?? newLineage());
+    const record = await this.#quietRecord(plugin);
+    const context = this.contextOf(plugin, record?.lineage ?? newLineage());
     return {
       ...reviewPlugin(plugin, fingerprint, kinds),
+      former: await this.#former(plugin, fingerprint, record, context),
       grants: (flags) => previewGrants(grantsOf(plugin.manifest.permissions, flags, context), context),
       approve: (options) => this.#parts.commit(() => this.#approve(plugin, fingerprint, options)),
     };
@@ -252,6 +259,32 @@ export class TenantTrust {
     else approvals.approve(plugin, approval);
     await authority.reconsider();
     warm();
+  }
+
+  /** What was trusted before, and what differs from it. */
+  async #former(
+    plugin: LoadedPlugin,
+    fingerprint: Fingerprint,
+    record: TrustRecord | null,
+    context: PathContext,
+  ): Promise<FormerTrust | null> {
+    const approval = await orNull(this.#parts.approvals.approved(plugin));
+    if (approval === null) return null;
+    const { fingerprint: before, approver, exposed, grants = plugin.manifest.permissions } = approval;
+    const diff = diffPins(before, fingerprint, context);
+    const granted = previewGrants(grants, context);
+    // The cast holds: pins are made of manifests that were read and found valid.
+    const isAsRecorded = record?.argv === undefined ||
+      canonicalize(record.argv) === canonicalize(argvHashes(before.manifest as Manifest));
+    // For another project all of it is asked about anew (T13).
+    const isSamePlace = record === null || granted.project === null ||
+      record.projects?.includes(granted.project) === true;
+    return {
+      approver,
+      exposed,
+      grants: granted,
+      diff: { ...diff, isArgvAlone: diff.isArgvAlone && isAsRecorded && isSamePlace },
+    };
   }
 
   /** Where the plugin cannot be bundled as it is, the graph is the one that was approved, and files are compared one by one. */

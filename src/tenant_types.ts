@@ -1,6 +1,6 @@
 /** What a tenant is opened with, and what it tells about its plugins. */
 import type { KindTable, PermissionRequest } from "../permissions/mod.ts";
-import type { AuditSink } from "../runtime/mod.ts";
+import type { AuditSink, Broker, Redactor } from "../runtime/mod.ts";
 import type { Every } from "./authority.ts";
 import type { CallRate } from "./call_rate.ts";
 import type { Bundler } from "./bundler/mod.ts";
@@ -11,10 +11,13 @@ import type { Loader } from "./loaders/mod.ts";
 import type { Manifest } from "./manifest/mod.ts";
 import type { OwnSpaces } from "./own_spaces.ts";
 import type { PluginState } from "./plugin_state.ts";
+import type { ResourceRoot } from "./resources/mod.ts";
 import type { TenantPolicy } from "./policy.ts";
+import type { ProviderOptions } from "./providers.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { Runner } from "./runner.ts";
 import type { SecretStore, TenantSecrets } from "./secrets/mod.ts";
+import type { Station, ToolAnnotations } from "./surfaces/mod.ts";
 import type { Narrowing, StatIndex, TrustStore, VerifyApproval } from "./trust/mod.ts";
 import type { Validator } from "./validator/mod.ts";
 
@@ -24,6 +27,11 @@ export interface TenantOptions {
   readonly policy?: TenantPolicy;
   /** Where plugins are: a loader, or a list of directories. */
   readonly plugins: Loader | readonly string[];
+  /**
+   * Further plugins, as a loader finds them, that are never run here and only looked at where it is told what one may reach by
+   * calling others: for a tenant that finds fewer plugins than will be beside one another.
+   */
+  readonly beside?: Loader;
   /** Where trust outlives the process; absent is nowhere. */
   readonly store?: TrustStore;
   /**
@@ -49,6 +57,13 @@ export interface TenantOptions {
   readonly builtins?: NamesBySurface;
   /** Names that the user has in files of their own, by surface: a bare name means those before a plugin's. */
   readonly local?: NamesBySurface;
+  /** Providers of the host's own, and which one is used where none is named. */
+  readonly providers?: ProviderOptions;
+  /**
+   * Where documents of the user's own are, in order of precedence: each directory may hold a folder for a surface, as
+   * `agents/researcher.md`. A bare name means those before a plugin's, and no plugin can write there.
+   */
+  readonly documents?: readonly ResourceRoot[];
   /** What starting and stopping plugins may take, where it is not what it is by default. */
   readonly lifecycle?: Partial<LifecycleLimits>;
 }
@@ -71,8 +86,14 @@ export interface TenantParts {
   readonly secrets: TenantSecrets;
   /** The kinds of permission that exist; absent is the built-in ones. */
   readonly kinds?: KindTable;
+  /** The events that hooks may name beside the built-in ones; absent is none. */
+  readonly events?: readonly string[];
   /** Decides as the broker does. */
   readonly explain: Explain;
+  /** The one place that ops pass. */
+  readonly dispatch: Broker["dispatch"];
+  /** What all that leaves passes. */
+  readonly redactor: Redactor;
   /** Who killed workers. */
   readonly quarantine: Pick<Quarantine, "find" | "clear">;
   /** How many calls there may be. */
@@ -130,6 +151,12 @@ export interface CapabilityRow {
   readonly exposed: boolean;
   /** Why it is not offered though it is exposed: another owner has its name. Null where nothing is in its way. */
   readonly withheld: string | null;
+  /** What it says of its own effects; absent where it says nothing. */
+  readonly annotations?: ToolAnnotations;
+  /** Where it stands, if it watches what passes or decides about it. */
+  readonly stations?: readonly Station[];
+  /** How a person types it: `/<plugin>:<name>`; absent where nobody does. */
+  readonly typed?: string;
 }
 
 /** What a decision about one plugin rests on. */
@@ -145,6 +172,9 @@ export interface PluginFacts {
     readonly fullId: string;
     readonly name: string;
     readonly aliases: readonly string[];
+    readonly surface: string;
+    /** Where it stands around calls and events; absent where it is what is called, or a document. */
+    readonly stations?: readonly unknown[];
   }[];
   /** What keeps it, or a part of it, from working, as far as its manifest tells; what `check` finds as well. */
   readonly findings: readonly string[];

@@ -58,6 +58,8 @@ export interface Unit {
   readonly limits: GuestLimits;
   /** Whether it must not share a worker with another plugin, whatever it holds. */
   readonly isAlone?: boolean;
+  /** Whether its grant is cut by a caller's: that it fails to start says nothing of its plugin. */
+  readonly isAttenuated?: boolean;
   /** Whether the guest tells of each variable and fact that it reads, for finding out what it needs. */
   readonly tellsReads?: boolean;
 }

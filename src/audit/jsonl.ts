@@ -9,6 +9,8 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   unlinkSync,
@@ -41,7 +43,15 @@ export interface JsonlAuditOptions {
 /** What must be on the disk before anything else happens. */
 const SYNCED_AT_ONCE: ReadonlySet<string> = new Set(["trust", "grant", "revoke"]);
 /** What may take the room that is kept free. */
-const RESERVED_FOR: ReadonlySet<string> = new Set(["trust", "revoke", "call", "limit", "crash", "expose"]);
+const RESERVED_FOR: ReadonlySet<string> = new Set([
+  "trust",
+  "revoke",
+  "call",
+  "limit",
+  "crash",
+  "expose",
+  "intercept",
+]);
 
 /** Directory of the checkpoints that belong to a key. */
 export function headsDirectory(keyFile: string, tenant: string): string {
@@ -102,12 +112,19 @@ class Segment {
     this.#key = readOrMakeKey(options.keyFile);
     const previous = newestHead(folder);
     this.#file = openSync(path, "ax", 0o600);
-    if (!existsSync(this.#reserve)) {
-      writeFileSync(this.#reserve, Buffer.alloc(AUDIT_LIMITS.reserveBytes), { mode: 0o600 });
+    try {
+      if (!existsSync(this.#reserve)) {
+        writeFileSync(this.#reserve, Buffer.alloc(AUDIT_LIMITS.reserveBytes), { mode: 0o600 });
+      }
+      const header = { type: SEGMENT_HEADER, tenant: options.tenant, previous };
+      this.#take(header);
+      this.#flush();
+    } catch (error) {
+      // The next event begins it again, when there may be room.
+      closeSync(this.#file);
+      unlinkSync(path);
+      throw error;
     }
-    const header = { type: SEGMENT_HEADER, tenant: options.tenant, previous };
-    this.#take(header);
-    this.#flush();
     this.#saveHead(false); // a segment that is removed whole was at least there
   }
 
@@ -127,9 +144,10 @@ class Segment {
 
   /** The line is sealed now, in its place, and written with the next one. */
   writeSoon(event: AuditEvent): void {
+    // Where lines cannot be written, no more than these wait for room.
+    if (this.#lines.length >= AUDIT_LIMITS.pendingLinesMax) return this.write(event);
     this.#take(event);
-    if (this.#lines.length > AUDIT_LIMITS.pendingLinesMax) this.#flush();
-    else if (!this.#isFlushing) {
+    if (!this.#isFlushing) {
       this.#isFlushing = true;
       setImmediate(() => this.#flushSoon());
     }
@@ -245,7 +263,14 @@ function newestHead(folder: string): ({ readonly segment: string } & Head) | nul
   return last === undefined || last === null ? null : { segment: newest, seq: last.seq, mac: last.mac };
 }
 
+/** All of it or nothing: a part of a line, which a full disk may have taken, would look like one that was edited. */
 function writeWhole(file: number, text: string): void {
   const bytes = Buffer.from(text);
-  for (let done = 0; done < bytes.byteLength;) done += writeSync(file, bytes, done);
+  let done = 0;
+  try {
+    while (done < bytes.byteLength) done += writeSync(file, bytes, done);
+  } catch (error) {
+    if (done > 0) ftruncateSync(file, fstatSync(file).size - done);
+    throw error;
+  }
 }

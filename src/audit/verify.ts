@@ -1,7 +1,7 @@
 /** Tells whether the audit of a tenant is what was written: no line edited, removed, reordered or cut off. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { checkpointed, readCheckpoint } from "./heads.ts";
+import { type Checkpoint, checkpointed, readCheckpoint } from "./heads.ts";
 import { AUDIT_LIMITS } from "./limits.ts";
 import { GENESIS, type Head, parseLine, type SealedLine, sealOf, SEGMENT_HEADER } from "./segment.ts";
 import { segmentNames } from "./segment_files.ts";
@@ -50,8 +50,10 @@ interface Found {
 
 /** Reads every segment of a tenant, from the oldest to the newest. */
 export function verifyAudit({ segments, heads, key }: AuditPlaces): AuditVerification {
+  // A log may grow meanwhile: what says where it ends is read before what must then be there.
+  const ended = new Map(checkpointed(heads).map((name) => [name, readCheckpoint(heads, name, key)]));
   const names = existsSync(segments) ? segmentNames(segments) : [];
-  const problems: AuditProblem[] = checkpointed(heads).filter((name) => !names.includes(name))
+  const problems: AuditProblem[] = [...ended.keys()].filter((name) => !names.includes(name))
     .map((segment) => ({ segment, line: null, problem: "missing" }));
   const known = new Map<string, readonly (SealedLine | null)[]>();
   let count = 0;
@@ -64,7 +66,7 @@ export function verifyAudit({ segments, heads, key }: AuditPlaces): AuditVerific
     const found = readSegment(name, readFileSync(path, "utf8"));
     known.set(name, found.lines);
     count += found.lines.length;
-    problems.push(...chainProblems(found, key), ...endProblems(found, heads, key));
+    problems.push(...chainProblems(found, key), ...endProblems(found, ended.get(name) ?? null));
   }
   // Two that began in one moment name each other in an order that their own names need not have.
   for (const lines of known.values()) problems.push(...previousProblems({ lines }, known));
@@ -104,8 +106,7 @@ function chainProblems({ name, lines }: Found, key: Uint8Array): AuditProblem[] 
   return problems;
 }
 
-function endProblems({ name, lines }: Found, heads: string, key: Uint8Array): AuditProblem[] {
-  const checkpoint = readCheckpoint(heads, name, key);
+function endProblems({ name, lines }: Found, checkpoint: Checkpoint | "forged" | null): AuditProblem[] {
   if (checkpoint === null) return [];
   if (checkpoint === "forged") return [{ segment: name, line: null, problem: "forged checkpoint" }];
   const last = lines.findLast((line) => line !== null);

@@ -18,6 +18,8 @@ export interface CommandContext {
   readonly permissions?: readonly Kind[];
   /** Ops beside the built-in ones, as `createHost` takes them. */
   readonly ops?: readonly OpDefinition[];
+  /** Names of events beside the built-in ones, as `createHost` takes them. */
+  readonly events?: readonly string[];
   /** A worker that was started before the command was known in full. */
   readonly early?: EarlyWorker;
 }

@@ -90,7 +90,7 @@ function askerOf(what: string, { fingerprint }: Flags): DevOptions["ask"] {
     }
     try {
       if (since !== null) prompt.show(diffLines(since));
-      return await isAgreed(prompt, { ...review, secrets: [] }, grants);
+      return await isAgreed(prompt, { ...review, secrets: [], through: [] }, grants);
     } finally {
       prompt.close();
     }

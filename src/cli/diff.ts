@@ -5,7 +5,7 @@ import { display } from "../display.ts";
 import { quoteArgument } from "../quote.ts";
 import type { CliCommand } from "./command.ts";
 import { localHost } from "./local.ts";
-import { section } from "./review_text.ts";
+import { argvChanges, section } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -50,10 +50,7 @@ export function diffLines(found: PinDiff): string[] {
     "Permissions": found.permissions.map((each) =>
       `${each.change === "gained" ? "+" : "-"} ${display(permissionText(each))}`
     ),
-    "Commands of hooks": found.argv.flatMap(({ id, before, after }) => [
-      ...(before === null ? [] : [`- ${display(id)}  ${argvText(before)}`]),
-      ...(after === null ? [] : [`+ ${display(id)}  ${argvText(after)}`]),
-    ]),
+    "Commands of hooks": argvChanges(found.argv),
     "Capabilities": found.capabilities.map(({ id, change }) => `${SIGNS[change]} ${display(id)}`),
     "npm packages": found.packages.map(({ path, change, before, after }) => {
       const versions = [before, after].filter((version) => version !== null).map((version) =>
@@ -79,8 +76,4 @@ function valueLines({ path, before, after }: ValueChange): string[] {
     ...(before === undefined ? [] : [`- ${display(path)}: ${display(JSON.stringify(before))}`]),
     ...(after === undefined ? [] : [`+ ${display(path)}: ${display(JSON.stringify(after))}`]),
   ];
-}
-
-function argvText(argv: readonly string[]): string {
-  return display(JSON.stringify(argv));
 }

@@ -25,7 +25,8 @@ import {
   permissionsOf,
   spellFlags,
 } from "./permission_flags.ts";
-import { kindOfTarget, noticeConfinement } from "./run.ts";
+import { noticeConfinement } from "./run.ts";
+import { kindOfTarget } from "./run_target.ts";
 import { shownLines, type Terminal } from "./terminal.ts";
 import { openTrusted } from "./trusted_target.ts";
 
@@ -159,8 +160,8 @@ async function discoverPlugin(
   flags: Flags,
 ): Promise<Discovery> {
   const ceiling = ceilingOf(context, flags);
-  const { tenant, plugin, id, limits } = await openTrusted(host, context, target, flags, "discover");
-  return await tenant.discover(id, input, ceiling, {
+  const { tenant, plugin, capability, limits } = await openTrusted(host, context, target, flags, "discover");
+  return await tenant.discover(capability.fullId, input, ceiling, {
     onLine: ({ text }) => context.terminal.guest(plugin.name, text),
     ...(limits.wallMs === undefined ? {} : { wallMs: limits.wallMs }),
   });

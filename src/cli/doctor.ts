@@ -7,6 +7,7 @@ import { enginePath } from "../../runtime/mod.ts";
 import { verifyLocalAudit } from "../audit/local.ts";
 import { type DoctorRow, examine } from "../doctor.ts";
 import { findHome } from "../home.ts";
+import { fileRetiredStore } from "../retired_data.ts";
 import { sharedStorage } from "../shared_storage.ts";
 import type { CliCommand } from "./command.ts";
 import { LOCAL, localHost, localLoader, localPolicy, localStore } from "./local.ts";
@@ -49,6 +50,7 @@ export const doctor: CliCommand = {
         return found;
       },
       lineages: () => foldersOf(join(home.data, LOCAL)),
+      retired: () => fileRetiredStore(home.root).list(LOCAL),
       audit: () => verifyLocalAudit(home, LOCAL),
     });
     const isWeak = rows.some(({ level }) => level === "fail");

@@ -2,10 +2,11 @@
 import { resolve } from "node:path";
 import { type Decision, denied, type Requirement, UsageError } from "../../permissions/mod.ts";
 import { display } from "../display.ts";
+import type { Explanation } from "../explain.ts";
 import type { CliCommand, CommandContext } from "./command.ts";
 import { kindsOf, LOCAL, localHost, localPolicy } from "./local.ts";
 import { addKindFlags, addPermissionFlags, kindFlagsOf, permissionsOf } from "./permission_flags.ts";
-import { kindOfTarget } from "./run.ts";
+import { kindOfTarget } from "./run_target.ts";
 import { openPlugin } from "./target.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -15,6 +16,8 @@ interface Explained {
   /** Whether it is what would be decided once the plugin is trusted. */
   readonly isAfterTrust: boolean;
   readonly decision: Decision;
+  /** By whom it may be reached where it is denied. */
+  readonly through: Explanation["through"];
 }
 
 /** The verb. */
@@ -41,7 +44,7 @@ Examples:
   async run(context, [what, capability], flags) {
     const requirement = requirementOf(flags, context);
     const explained = await explainTarget(context, what!, capability, requirement, flags);
-    const { decision, isAfterTrust } = explained;
+    const { decision, isAfterTrust, through } = explained;
     const { state, kind, value, asked, rule, reason, remedy, layer } = decision;
     return {
       value: {
@@ -55,6 +58,7 @@ Examples:
         remedy,
         layer,
         after_trust: isAfterTrust,
+        through,
       },
       print: (terminal) => print(explained, terminal),
     };
@@ -88,7 +92,7 @@ async function explainTarget(
     environment,
     limits: {},
   });
-  return { who: `Script "${what}"`, isAfterTrust: false, decision: script.explain(requirement) };
+  return { who: `Script "${what}"`, isAfterTrust: false, decision: script.explain(requirement), through: [] };
 }
 
 function requirementOf(flags: Readonly<Record<string, unknown>>, context: CommandContext): Requirement {
@@ -105,7 +109,7 @@ function requirementOf(flags: Readonly<Record<string, unknown>>, context: Comman
   );
 }
 
-function print({ who, isAfterTrust, decision }: Explained, { out }: Terminal): void {
+function print({ who, isAfterTrust, decision, through }: Explained, { out }: Terminal): void {
   const { state, kind, value, rule, remedy, layer } = decision;
   const subject = state === "granted"
     ? `${who} may ${decision.phrase ?? `use ${kind}`}`
@@ -120,4 +124,8 @@ function print({ who, isAfterTrust, decision }: Explained, { out }: Terminal): v
   out(`  rule         ${display(rule)}`);
   if (layer !== "none") out(`  decided by   ${layer}`);
   if (remedy !== "") out(`  remedy       ${display(remedy)}`);
+  for (const { plugin, chain } of through) {
+    const by = chain.map((id) => display(id)).join(" → ");
+    out(`  through call: plugin ${display(plugin)} may, and may be called for it by ${by}`);
+  }
 }

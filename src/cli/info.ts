@@ -21,9 +21,12 @@ import { sharedStorage } from "../shared_storage.ts";
 import type { PluginFacts, PluginRow } from "../tenant_types.ts";
 import type { RequestedSecret } from "../secrets/mod.ts";
 import type { TrustRecord } from "../trust/mod.ts";
+import type { ThroughCall } from "../through_calls.ts";
+import { annotationText } from "./annotation_text.ts";
 import type { CliCommand } from "./command.ts";
 import { kindsOf, LOCAL, localHost, localPolicy } from "./local.ts";
-import { graveLines, requestText, secretText, valueLines } from "./review_text.ts";
+import { graveLines, requestText, secretText, throughText, valueLines } from "./review_text.ts";
+import { stationLines } from "./station_lines.ts";
 import { openPlugin } from "./target.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -38,6 +41,7 @@ interface Found {
   /** By the audit. */
   readonly used: readonly AuditedUse[];
   readonly secrets: readonly RequestedSecret[];
+  readonly through: readonly ThroughCall[];
   readonly kinds: KindTable;
 }
 
@@ -72,8 +76,9 @@ export const info: CliCommand = {
     const used = readUses(audit, { tenant: LOCAL, plugin: facts.name, fingerprint });
     const cut = record === null ? [] : cutOf(facts, record, own);
     const secrets = await tenant.requestedSecrets(name);
+    const through = await tenant.throughCalls(name);
     const { level } = host.confinement;
-    const found = { row, level, facts, grave, record, cut, used, secrets, kinds: kindsOf(context) };
+    const found = { row, level, facts, grave, record, cut, used, secrets, through, kinds: kindsOf(context) };
     return {
       value: {
         ...row,
@@ -87,6 +92,7 @@ export const info: CliCommand = {
         cut,
         used,
         secrets,
+        through,
         sharedStorage: sharedStorage(facts.manifest),
       },
       print: (terminal) => print(found, terminal),
@@ -102,7 +108,7 @@ function cutOf({ manifest }: PluginFacts, { grants }: TrustRecord, context: Path
 }
 
 function print(
-  { row, level, facts, grave, record, cut, used, secrets, kinds }: Found,
+  { row, level, facts, grave, record, cut, used, secrets, through, kinds }: Found,
   { out }: Terminal,
 ): void {
   out(`${display(row.name)} ${display(row.version ?? "")}`);
@@ -111,8 +117,16 @@ function print(
   out(`  directory    ${display(row.directory)}`);
   out(`  runs         ${boundaryText(level)}`);
   for (const problem of facts.findings) out(`  problem      ${problem}`);
-  for (const { id, live, exposed } of row.capabilities) {
-    out(`  offers       ${display(id)}${live ? "" : "  (not live yet)"}${exposed ? "  (exposed)" : ""}`);
+  for (const { id, live, exposed, annotations, typed, stations } of row.capabilities) {
+    const marks = [
+      typed === undefined ? "" : `  ${display(typed)}`,
+      live ? "" : "  (not live yet)",
+      exposed ? "  (exposed)" : "",
+    ];
+    out(`  offers       ${display(id)}${marks.join("")}`);
+    const said = annotationText(annotations);
+    if (said !== null) out(`               says of itself: ${said}`);
+    for (const line of stationLines(stations)) out(`               ${line}`);
   }
   const joined = sharedStorage(facts.manifest);
   if (joined.length > 0) {
@@ -127,6 +141,7 @@ function print(
   for (const line of asked) out(`  asks for     ${requestText(line)}`);
   if (asked.length > 0) { for (const line of graveLines(grave)) out(line); }
   for (const secret of secrets) out(`  secret       ${secretText(secret)}`);
+  for (const each of through) out(`  ${throughText(each)}`);
   for (const line of record === null ? [] : recordLines(record, kinds)) out(line);
   for (const { kind, entry } of cut) {
     out(`  cut          ${kind} ${entry === true ? "everything" : display(entry)}`);

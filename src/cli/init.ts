@@ -2,9 +2,12 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HostError, UsageError } from "../../permissions/mod.ts";
+import { didYouMean } from "../did_you_mean.ts";
 import { display } from "../display.ts";
 import { quoteArgument } from "../quote.ts";
 import type { CliCommand } from "./command.ts";
+import { TEMPLATES } from "./templates/mod.ts";
+import type { Template } from "./templates/template.ts";
 
 /** The verb. */
 export const init: CliCommand = {
@@ -14,7 +17,13 @@ export const init: CliCommand = {
       .description("Makes a plugin to start from; never overwrites a file")
       .argument("<directory>", "where it is made")
       .option("--name <name>", "its name, if the directory's will not do")
-      .addHelpText("after", "\nExample:\n  sallyport init ./greeter");
+      .option("--template <what>", `what it offers: ${Object.keys(TEMPLATES).join(", ")}`, "tool")
+      .addHelpText(
+        "after",
+        `\nTemplates:\n${
+          Object.entries(TEMPLATES).map(([name, { doc }]) => `  ${name.padEnd(10)}${doc}`).join("\n")
+        }\n\nExamples:\n  sallyport init ./greeter\n  sallyport init ./desk --template panel`,
+      );
   },
   run({ cwd }, [given], flags) {
     const directory = resolve(cwd, given!);
@@ -25,7 +34,8 @@ export const init: CliCommand = {
         `Cannot name a plugin "${name}": a name is 1 to 32 lower-case letters, digits and dashes. Give one with --name`,
       );
     }
-    const files = Object.entries(starter(name));
+    const template = templateOf(String(flags.template));
+    const files = Object.entries(template.files(name));
     const taken = files.find(([path]) => existsSync(join(directory, path)));
     if (taken !== undefined) {
       throw new UsageError(
@@ -41,41 +51,23 @@ export const init: CliCommand = {
       print({ out }) {
         for (const [path] of files) out(`made ${display(join(given!, path))}`);
         out(`Next: sallyport check ${where}`);
-        out(`      sallyport run ${where} --yes --input '{"name":"you"}'`);
+        for (const line of template.tryIt(where, name)) out(`      sallyport ${line}`);
+        out(`      its own test, with sallyport installed there: cd ${where} && npm install && npm test`);
       },
     });
   },
 };
 
-function starter(name: string): Readonly<Record<string, string>> {
-  return {
-    "plugin.yaml": `name: "${name}"
-version: "0.1.0"
-description: Greets people
-# What it may do is asked for here, such as net: ["api.example.com:443"]. This one asks for nothing.
-capabilities:
-  tools:
-    - name: greet
-      target: tools/greet.ts:greet
-      description: Greets somebody by name
-      input:
-        type: object
-        properties:
-          name: { type: string }
-        required: [name]
-`,
-    "tools/greet.ts": `import type { ToolContext } from "sallyport/plugin";
-
-interface Input {
-  readonly name: string;
-}
-
-/** Greets somebody by name. */
-export function greet({ name }: Input, _context: ToolContext) {
-  return { greeting: \`Hello, \${name}!\` };
-}
-`,
-  };
+function templateOf(name: string): Template {
+  if (Object.hasOwn(TEMPLATES, name)) return TEMPLATES[name]!;
+  const names = Object.keys(TEMPLATES);
+  const meant = didYouMean(name, names);
+  throw new UsageError(
+    "ERR_USAGE",
+    `Cannot make a plugin from template "${name}": there are ${names.join(", ")}${
+      meant === null ? "" : `. Did you mean "${meant}"?`
+    }`,
+  );
 }
 
 function write(path: string, text: string): void {

@@ -27,6 +27,7 @@ export const link: CliCommand = {
     const { name, source: { directory } } = loadPlugin(
       { directory: resolve(cwd, given!), origin: "link" },
       kindsOf(context),
+      context.events,
     );
     const place = join(root, "plugins", name);
     refuseTaken(place, directory);

@@ -4,12 +4,14 @@ import { resolve } from "node:path";
 import { ERRORS, HostError } from "../../permissions/mod.ts";
 import { display } from "../display.ts";
 import { realAncestor } from "../home.ts";
+import type { RetiredData } from "../retired_data.ts";
 import type { PluginRow } from "../tenant_types.ts";
 import type { Tenant } from "../tenant.ts";
 import { placeOfKey, type TrustKey, type TrustStore } from "../trust/mod.ts";
 import type { CliCommand } from "./command.ts";
 import {
   LOCAL,
+  localDocuments,
   localHost,
   localIndex,
   localLoader,
@@ -36,8 +38,11 @@ export const list: CliCommand = {
     // A program that reads what is there does not expect that reading changes it (T13).
     const isReadOnly = flags.json === true;
     const index = localIndex(context, isReadOnly);
-    const tenant = host.tenant(LOCAL, { policy: localPolicy(context, {}, settings), plugins, store, index });
-    const forgotten = isReadOnly ? [] : await forgetGone(tenant);
+    const policy = localPolicy(context, {}, settings);
+    const documents = localDocuments(context);
+    const tenant = host.tenant(LOCAL, { policy, plugins, documents, store, index });
+    const removed: RetiredData[] = [];
+    const forgotten = isReadOnly ? [] : await forgetGone(tenant, (data) => void removed.push(data));
     const rows = await tenant.list({ verify: flags.verify === true });
     const elsewhere = await trustedElsewhere(store, rows);
     const isMissing = directories.some((path) => !existsSync(resolve(context.cwd, path, "plugin.yaml")));
@@ -48,6 +53,9 @@ export const list: CliCommand = {
         for (const key of forgotten) {
           terminal.out(`forgot the trust of "${display(key.name)}": ${display(placeOfKey(key))} is gone`);
         }
+        for (const { name, directory } of removed) {
+          terminal.out(`removed what "${display(name)}" of ${display(directory)} had kept`);
+        }
       },
       ...(isMissing ? { exitCode: ERRORS.ERR_MANIFEST_NOT_FOUND.exit } : {}),
     };
@@ -55,9 +63,12 @@ export const list: CliCommand = {
 };
 
 /** With records that cannot be used, the rows tell it. */
-async function forgetGone(tenant: Tenant): Promise<readonly TrustKey[]> {
+async function forgetGone(
+  tenant: Tenant,
+  onRemoved: (data: RetiredData) => void,
+): Promise<readonly TrustKey[]> {
   try {
-    return await tenant.prune();
+    return await tenant.prune({ onRemoved });
   } catch (error) {
     if (error instanceof HostError) return [];
     throw error;

@@ -3,11 +3,13 @@ import { lstatSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { HostError, type KindTable, kindTable, UsageError } from "../../permissions/mod.ts";
 import { type Asker, GUEST_LIMITS_MAX, MEMORY_MB_MIN } from "../../runtime/mod.ts";
+import { display } from "../display.ts";
 import { findHome, findProject, realAncestor } from "../home.ts";
 import { createHost, type Host, type HostOptions } from "../host.ts";
 import { directoryLoader, type Loader } from "../loaders/mod.ts";
 import type { LimitRequest } from "../manifest/mod.ts";
 import type { TenantPolicy } from "../policy.ts";
+import type { ResourceRoot } from "../resources/mod.ts";
 import { fileSecretStore, type SecretStore } from "../secrets/mod.ts";
 import { ceilingOf, settingsPolicy } from "../settings_policy.ts";
 import { diskCache } from "../stores/disk_cache.ts";
@@ -31,7 +33,7 @@ export async function localHost(
   asker?: Asker,
   { isPassing = false, ...more }: Pick<HostOptions, "audit"> & { readonly isPassing?: boolean } = {},
 ): Promise<Host> {
-  const { userHome, cwd, environment, permissions = [], ops = [], early } = context;
+  const { userHome, cwd, environment, permissions = [], ops = [], events = [], early } = context;
   const { root, cache, cacheKey } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
   return await createHost({
     confinement: "best",
@@ -40,6 +42,7 @@ export async function localHost(
     workers: { blanksShared: 1 }, // one thing is run, so a second blank isolate would only be in its way
     permissions,
     ops,
+    events,
     ...(asker === undefined ? {} : { asker }),
     ...more,
   }, early);
@@ -107,6 +110,16 @@ export function localLoader({ userHome, cwd, environment }: CommandContext): Loa
   ]);
 }
 
+/** Documents of the project first, then the person's own, in folders called after their surfaces. */
+export function localDocuments({ userHome, cwd, environment }: CommandContext): readonly ResourceRoot[] {
+  const { root } = findHome({ userHome, cwd, fromEnvironment: environment.SALLYPORT_HOME });
+  const project = findProject(cwd, root);
+  return [
+    ...(project === null ? [] : [{ id: "project", directory: join(project, ".sallyport") }]),
+    { id: "user", directory: root },
+  ];
+}
+
 /**
  * The person may grant everything but for what their own settings take from it; what is granted is up to the manifest and
  * the flags. Settings that cannot be believed say nothing here: no record in them is believed either.
@@ -137,14 +150,25 @@ export function refuseUnusableSettings(context: CommandContext): void {
   settingsPolicy(readSettings(root), kindsOf(context));
 }
 
-/** Says where what plugins start may be less confined than they are (T34). */
+/** Says where the settings make the boundary weaker than it is (T34). */
 export function noticeUnconfined(
   { terminal }: CommandContext,
-  { unconfinedCommands }: TenantPolicy,
+  { unconfinedCommands, onNoAnswer = {} }: TenantPolicy,
   flags: Readonly<Record<string, unknown>>,
 ): void {
-  if (unconfinedCommands === undefined || flags.json === true) return;
-  terminal.err("sallyport: programs may run unconfined: settings.yaml says policy.unconfinedCommands: allow");
+  if (flags.json === true) return;
+  if (unconfinedCommands !== undefined) {
+    terminal.err(
+      "sallyport: programs may run unconfined: settings.yaml says policy.unconfinedCommands: allow",
+    );
+  }
+  for (const plugin of Object.keys(onNoAnswer)) {
+    terminal.err(
+      `sallyport: what plugin "${
+        display(plugin)
+      }" guards passes when it gives no answer: settings.yaml says policy.onNoAnswer`,
+    );
+  }
 }
 
 function settingsOrNothing(settings: () => Settings, kinds: KindTable): ReturnType<typeof settingsPolicy> {

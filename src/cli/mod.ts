@@ -21,6 +21,7 @@ import { diff } from "./diff.ts";
 import { disable } from "./disable.ts";
 import { discover } from "./discover.ts";
 import { doctor } from "./doctor.ts";
+import { emit } from "./emit.ts";
 import { enable } from "./enable.ts";
 import { explain } from "./explain.ts";
 import { expose, hide } from "./expose.ts";
@@ -32,6 +33,7 @@ import { plan } from "./plan.ts";
 import { revoke } from "./revoke.ts";
 import { run } from "./run.ts";
 import { secrets } from "./secrets.ts";
+import { show } from "./show.ts";
 import { shownLines } from "./terminal.ts";
 import { trust } from "./trust.ts";
 import { untrust } from "./untrust.ts";
@@ -42,6 +44,8 @@ export { processTerminal, type Terminal } from "./terminal.ts";
 /** All verbs, in the order of the help. */
 export const COMMANDS: readonly CliCommand[] = [
   run,
+  show,
+  emit,
   explain,
   discover,
   check,

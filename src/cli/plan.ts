@@ -2,9 +2,12 @@
 import { resolve } from "node:path";
 import { display } from "../display.ts";
 import type { Plan, PlannedCapability } from "../plan.ts";
+import { deadMatcherText } from "../points/dead_matchers.ts";
+import { annotationText } from "./annotation_text.ts";
 import type { CliCommand } from "./command.ts";
-import { LOCAL, localHost, localLoader, localPolicy, localStore } from "./local.ts";
+import { LOCAL, localDocuments, localHost, localLoader, localPolicy, localStore } from "./local.ts";
 import { section, valueLines } from "./review_text.ts";
+import { stationLines } from "./station_lines.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The verb. */
@@ -24,6 +27,7 @@ export const plan: CliCommand = {
     const tenant = host.tenant(LOCAL, {
       policy: localPolicy(context, {}),
       plugins: localLoader(context),
+      documents: localDocuments(context),
       store: localStore(context),
     });
     const list = (name: string): readonly string[] => (flags[name] ?? []) as readonly string[]; // commander gathers them
@@ -61,6 +65,7 @@ function print(found: Plan, { out }: Terminal): void {
     "Asked for and not granted": found.cut.map(({ plugin, kind, entry, by }) =>
       `${display(plugin)}  ${kind} ${entry === true ? "everything" : display(entry)}  (by the ${by})`
     ),
+    "Matchers that match nothing": found.unmatched.map(deadMatcherText),
     "Could not run": found.broken.flatMap(({ plugin, message }) => [
       display(plugin),
       ...message.split("\n").map((line) => `  ${display(line)}`),
@@ -71,10 +76,16 @@ function print(found: Plan, { out }: Terminal): void {
   }
 }
 
-function capabilityLines({ id, description, input, live }: PlannedCapability, sign: string): string[] {
+function capabilityLines(
+  { id, description, input, live, annotations, stations }: PlannedCapability,
+  sign: string,
+): string[] {
+  const said = annotationText(annotations);
   return [
     `${sign} ${display(id)}${live ? "" : "  (not live yet)"}`,
     ...(description === null ? [] : [`    ${display(description)}`]),
+    ...(said === null ? [] : [`    says of itself: ${said}`]),
+    ...stationLines(stations).map((line) => `    ${line}`),
     ...(input === null ? [] : ["    input:", ...valueLines(input, "      ")]),
   ];
 }

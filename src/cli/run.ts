@@ -1,11 +1,10 @@
 /** `run`: one capability of a plugin, or a single script whose flags are its manifest. */
-import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { UsageError } from "../../permissions/mod.ts";
-import { type Denial, type GuestLine, toOperator } from "../../runtime/mod.ts";
+import { type Denial, type GuestLine, type Progress, toOperator } from "../../runtime/mod.ts";
 import type { Host } from "../host.ts";
-import { isArchive } from "../plugin.ts";
+import type { CallOptions } from "../run.ts";
 import { type CliCommand, type CommandContext, CommandFailure, type CommandResult } from "./command.ts";
 import { readInput } from "./input.ts";
 import {
@@ -19,6 +18,10 @@ import {
 } from "./local.ts";
 import { addPermissionFlags, permissionsOf } from "./permission_flags.ts";
 import { openOperator, type Operator } from "./prompt.ts";
+import { readStream } from "./run_as/call.ts";
+import { runCapability } from "./run_as/mod.ts";
+import type { Ran } from "./run_as/runner.ts";
+import { kindOfTarget, pluginInId } from "./run_target.ts";
 import type { Terminal } from "./terminal.ts";
 import { userName } from "./trust.ts";
 import { openTrusted, type PluginTarget } from "./trusted_target.ts";
@@ -31,8 +34,9 @@ export const run: CliCommand = {
   configure(command, kinds) {
     command
       .description("Runs a capability of a plugin, or a single script")
-      .argument("<what>", "a plugin's directory or name, or a script file")
+      .argument("<what>", "a plugin's directory or name, the id of what it offers, or a script file")
       .argument("[capability]", "full id or name; not needed where there is only one")
+      .argument("[words...]", "what a command or prompt is given; behind -- where one begins with a dash")
       .option("--input <json>", "the input: JSON, @file, or - for standard input")
       .option("--yes", "trust the plugin as it is, for this run only")
       .option("--fingerprint <sha256>", "run only what has this fingerprint")
@@ -50,24 +54,40 @@ export const run: CliCommand = {
         `
 Examples:
   sallyport run ./web-research web_search --yes --input '{"q":"x"}'
+  sallyport run /web-research:brief some words
+  sallyport run web-research/status
   sallyport run script.ts --allow-read=./data`,
       );
     addPermissionFlags(command, kinds);
   },
-  async run(context, [what, capability], flags) {
-    const kind = kindOfTarget(what!, context.cwd);
-    refuseForeignFlags(kind === "script", what!, capability, flags);
-    const input = readInput(flags.input);
+  async run(context, args, flags) {
+    const target = targetOf(args, context.cwd);
+    const { what, isScript, capability } = target;
+    refuseForeignFlags(isScript, what, capability, flags);
+    const input = flags.input === undefined ? undefined : readInput(flags.input);
     using operator = flags.prompt === true ? openOperator(context.terminal) : null;
     await using host = await localHost(context, operator?.asker, { isPassing: flags.yes === true });
     noticeConfinement(host, context, flags);
     await setImmediate(); // the worker that starts meanwhile is answered here, and goes on
     const guest = operator?.guest ?? context.terminal.guest;
-    if (kind === "script") return await runScript(host, context, what!, input, flags, guest);
-    const target = { what: what!, isDirectory: kind === "directory", capability };
+    if (isScript) return await runScript(host, context, what, input ?? {}, flags, guest);
     return await runPlugin(host, context, target, input, flags, { guest, answers: operator?.answers ?? [] });
   },
 };
+
+/** The words of the line: whose, what of it, and what it is given. Throws UsageError for what is nothing. */
+function targetOf(
+  [what = "", ...rest]: readonly string[],
+  cwd: string,
+): PluginTarget & { readonly isScript: boolean } {
+  const plugin = pluginInId(what, cwd);
+  if (plugin !== null) {
+    return { what: plugin, isDirectory: false, isScript: false, capability: what, words: rest };
+  }
+  const kind = kindOfTarget(what, cwd);
+  const [capability, ...words] = rest;
+  return { what, isDirectory: kind === "directory", isScript: kind === "script", capability, words };
+}
 
 async function runScript(
   host: Host,
@@ -89,6 +109,7 @@ async function runScript(
     limits: { wallMs: DEFAULT_WALL_MS, ...limitFlags(flags) },
     ...(flags.fingerprint === undefined ? {} : { fingerprint: String(flags.fingerprint) }),
     onLine: (line) => guest(flags.json === true || isForStderr(line) ? file : null, line.text),
+    onProgress: (progress) => context.terminal.progress?.(file, progressText(progress)),
     onDenial: (denial) => denials.push(denial),
   });
   noticeUnconfined(context, policy, flags);
@@ -96,7 +117,8 @@ async function runScript(
     const { hash } = await script.fingerprint();
     return { value: { fingerprint: hash }, print: (terminal) => terminal.out(hash) };
   }
-  return resultOf(await withDenials(denials, script.run(input)), denials, flags);
+  const ran = readStream(file, script.stream(input), { flags, terminal: context.terminal });
+  return resultOf(await withDenials(denials, ran), denials, flags);
 }
 
 async function runPlugin(
@@ -107,15 +129,19 @@ async function runPlugin(
   flags: Flags,
   { guest, answers }: Pick<Operator, "guest" | "answers">,
 ): Promise<CommandResult> {
-  const { tenant, plugin, id, limits } = await openTrusted(host, context, target, flags, "run");
+  const { tenant, plugin, capability, limits } = await openTrusted(host, context, target, flags, "run");
   const denials: Denial[] = [];
+  const options: CallOptions = {
+    onLine: (line) => guest(plugin.name, line.text),
+    onProgress: (progress) => context.terminal.progress?.(plugin.name, progressText(progress)),
+    onDenial: (denial) => denials.push(denial),
+    ...(limits.wallMs === undefined ? {} : { wallMs: limits.wallMs }),
+  };
+  const { words = [] } = target;
+  const { terminal } = context;
   try {
-    const call = tenant.call(id, input, {
-      onLine: (line) => guest(plugin.name, line.text),
-      onDenial: (denial) => denials.push(denial),
-      ...(limits.wallMs === undefined ? {} : { wallMs: limits.wallMs }),
-    });
-    return resultOf(await withDenials(denials, call), denials, flags);
+    const ran = runCapability({ tenant, capability, input, words, flags, options, terminal });
+    return resultOf(await withDenials(denials, ran), denials, flags);
   } finally {
     // What a person agreed to is kept even where the call came to nothing.
     const agreed = flags.save === true ? answers.filter(({ answer }) => answer !== "no") : [];
@@ -124,7 +150,7 @@ async function runPlugin(
 }
 
 /** What a call gives; its failure takes along what was refused before, which often explains it. */
-async function withDenials(denials: readonly Denial[], call: Promise<unknown>): Promise<unknown> {
+async function withDenials<Value>(denials: readonly Denial[], call: Promise<Value>): Promise<Value> {
   try {
     return await call;
   } catch (error) {
@@ -134,15 +160,17 @@ async function withDenials(denials: readonly Denial[], call: Promise<unknown>): 
   }
 }
 
-function resultOf(value: unknown, denials: readonly Denial[], flags: Flags): CommandResult {
+function resultOf(ran: Ran, denials: readonly Denial[], flags: Flags): CommandResult {
   const refusals = denials.map((denial) => toOperator(denial));
+  const { value } = ran;
+  const shown = ran.text === undefined ? value : ran.text;
   return {
     value,
     denials: refusals.map(({ details }) => details),
     print(terminal) {
-      if (value !== null) {
+      if (shown !== null) {
         terminal.result(
-          typeof value === "string" ? value : JSON.stringify(value, null, 2),
+          typeof shown === "string" ? shown : JSON.stringify(shown, null, 2),
           flags.raw === true,
         );
       }
@@ -153,23 +181,12 @@ function resultOf(value: unknown, denials: readonly Denial[], flags: Flags): Com
 
 const DEFAULT_WALL_MS = 30_000;
 
-function isForStderr({ level }: GuestLine): boolean {
-  return level === "warn" || level === "error";
+function progressText({ done, total, message }: Progress): string {
+  return [total === null ? String(done) : `${done}/${total}`, ...message === null ? [] : [message]].join(" ");
 }
 
-/** What the word on the line means. Throws UsageError for what is nothing. */
-export function kindOfTarget(what: string, cwd: string): "script" | "directory" | "name" {
-  try {
-    const stats = statSync(resolve(cwd, what));
-    // An archive takes a plugin's way, where the refusal says what to do with it.
-    return stats.isDirectory() || isArchive(what) ? "directory" : "script";
-  } catch {
-    if (/^[a-z0-9][a-z0-9-]{0,31}$/.test(what)) return "name";
-    throw new UsageError(
-      "ERR_USAGE",
-      `Cannot run "${what}": there is no such file or directory, and no plugin has such a name`,
-    );
-  }
+function isForStderr({ level }: GuestLine): boolean {
+  return level === "warn" || level === "error";
 }
 
 /** What means nothing for a script, or nothing for a plugin, is refused: silence would look like consent. */

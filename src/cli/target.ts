@@ -7,7 +7,15 @@ import type { Loader } from "../loaders/mod.ts";
 import type { Tenant } from "../tenant.ts";
 import type { TenantOptions } from "../tenant_types.ts";
 import type { CommandContext } from "./command.ts";
-import { LOCAL, localLoader, localPolicy, localSecrets, localStore, namedLoader } from "./local.ts";
+import {
+  LOCAL,
+  localDocuments,
+  localLoader,
+  localPolicy,
+  localSecrets,
+  localStore,
+  namedLoader,
+} from "./local.ts";
 
 /** Opens the tenant in which a plugin is found, and gives the plugin's name. Throws UsageError, and for an invalid one. */
 export async function openPlugin(
@@ -20,7 +28,14 @@ export async function openPlugin(
   const plugins: Loader = directory === null ? localLoader(context) : namedLoader(context, [directory]);
   const policy = localPolicy(context, {});
   const stores = { store: localStore(context), secrets: localSecrets(context) };
-  const tenant = host.tenant(LOCAL, { policy, plugins, ...stores, ...options });
+  const tenant = host.tenant(LOCAL, {
+    policy,
+    plugins,
+    ...(directory === null ? {} : { beside: localLoader(context) }),
+    documents: localDocuments(context),
+    ...stores,
+    ...options,
+  });
   if (directory === null) return { tenant, name: what };
   const [row] = await tenant.list();
   return { tenant, name: row!.name };

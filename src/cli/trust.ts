@@ -3,19 +3,18 @@ import { userInfo } from "node:os";
 import { TrustError, UsageError } from "../../permissions/mod.ts";
 import { lookAgain } from "../plugin_state.ts";
 import { quoteArgument } from "../quote.ts";
-import type { GrantPreview, PluginReview } from "../review.ts";
-import type { RequestedSecret } from "../secrets/mod.ts";
+import type { FormerTrust, GrantPreview, PluginReview } from "../review.ts";
 import { openPrompt, type Prompt } from "./ask.ts";
 import type { CliCommand, CommandResult } from "./command.ts";
 import { kindsOf, localHost, localIndex } from "./local.ts";
 import { addPermissionFlags, type FlagRequest, permissionsOf, spellFlags } from "./permission_flags.ts";
-import { questionLines, reviewLines } from "./review_text.ts";
+import { argvLines, questionLines, type ReviewedAround, reviewLines } from "./review_text.ts";
 import { openPlugin } from "./target.ts";
 
 type Flags = Readonly<Record<string, unknown>>;
 
-/** A review with how its secrets stand, which is no part of what is approved. */
-type Shown = PluginReview & { readonly secrets: readonly RequestedSecret[] };
+/** A review with how things stand around the plugin. */
+type Shown = PluginReview & ReviewedAround;
 
 /** The verb. */
 export const trust: CliCommand = {
@@ -26,6 +25,7 @@ export const trust: CliCommand = {
       .argument("<what>", "a plugin's directory or name")
       .option("--yes", "do not ask; needs --fingerprint")
       .option("--fingerprint <sha256>", "trust only what has this fingerprint")
+      .option("--full", "show what documents say as well")
       .option("--expose <which>", "what may then be called: all of it, or none", "all")
       .addHelpText(
         "after",
@@ -43,15 +43,34 @@ Examples:
     const review = await tenant.review(name);
     const permissions = permissionsOf(flags, kindsOf(context));
     const narrowing = { permissions, cwd: context.cwd };
-    const grants = review.grants(narrowing);
     refuseOther(review, flags);
     const secrets = await tenant.requestedSecrets(name);
-    const isShown = await decide({ ...review, secrets }, grants, what!, flags, permissions);
-    const exposed = expose === "none" ? [] : review.capabilities.map(({ id }) => id);
-    await review.approve({ approver: userName(), flags: narrowing, expose: exposed });
-    return resultOf({ ...review, secrets }, grants, exposed, isShown);
+    const former = hooksAlone(review, flags, permissions);
+    const grants = former?.grants ?? review.grants(narrowing);
+    const through = await tenant.throughCalls(name, grants.request);
+    const shown: Shown = { ...review, secrets, through };
+    const isShown = await decide(shown, grants, what!, flags, permissions);
+    const offered = former?.exposed ?? review.capabilities.map(({ id }) => id);
+    const exposed = expose === "none" ? [] : offered;
+    const granted = former === null ? { flags: narrowing } : { grants: former.grants.request };
+    await review.approve({ approver: userName(), ...granted, expose: exposed });
+    return resultOf(shown, grants, exposed, { isShown, isFull: flags.full === true });
   },
 };
+
+/**
+ * What was trusted before, where only the commands of hooks differ from it and nothing on the line asks for anything else:
+ * they alone are asked about then, and what was granted and exposed stays (T26).
+ */
+function hooksAlone(
+  { former }: PluginReview,
+  { yes }: Flags,
+  permissions: FlagRequest,
+): FormerTrust | null {
+  return yes !== true && former?.diff.isArgvAlone === true && Object.keys(permissions).length === 0
+    ? former
+    : null;
+}
 
 /** Asks where somebody is there to answer. Gives whether all was shown already; throws where it is not trusted. */
 async function decide(
@@ -76,7 +95,11 @@ async function decide(
     throw needsFingerprint("Cannot ask: there is no terminal", review, what, flags, permissions);
   }
   try {
-    if (await isAgreed(prompt, review, grants)) return true;
+    const isAlone = hooksAlone(review, flags, permissions) !== null;
+    prompt.show(
+      isAlone ? argvLines(review.former!) : reviewLines(review, grants, review, flags.full === true),
+    );
+    if (await answered(prompt, review, grants)) return true;
   } finally {
     prompt.close();
   }
@@ -91,8 +114,12 @@ async function decide(
 
 /** What is grave wants the plugin's name typed, so that no habit answers it (T16). */
 export async function isAgreed(prompt: Prompt, review: Shown, grants: GrantPreview): Promise<boolean> {
-  prompt.show(reviewLines(review, grants, review.secrets));
-  prompt.show(questionLines(review, grants));
+  prompt.show(reviewLines(review, grants, review));
+  return await answered(prompt, review, grants);
+}
+
+async function answered(prompt: Prompt, review: Shown, grants: GrantPreview): Promise<boolean> {
+  prompt.show(questionLines(review, grants, review.through));
   if (grants.grave.length > 0) {
     return await prompt.ask("Type the plugin's name to trust it, anything else to leave it: ") ===
       review.name;
@@ -141,11 +168,19 @@ function exposeFlag({ expose }: Flags): "all" | "none" {
   throw new UsageError("ERR_USAGE", `Cannot use --expose "${String(expose)}": it is all or none`);
 }
 
+/** What documents say, by path. */
+function textsOf({ files, textOf }: Shown): Readonly<Record<string, string>> {
+  return Object.fromEntries(files.flatMap(({ path }) => {
+    const text = textOf(path);
+    return text === null ? [] : [[path, text]];
+  }));
+}
+
 function resultOf(
   review: Shown,
   grants: GrantPreview,
   exposed: readonly string[],
-  isShown: boolean,
+  { isShown, isFull }: { readonly isShown: boolean; readonly isFull: boolean },
 ): CommandResult {
   const { name, directory, fingerprint, manifest, capabilities, files, packages, trees, permissions } =
     review;
@@ -163,12 +198,14 @@ function resultOf(
       grants: grants.request,
       grave: grants.grave,
       secrets: review.secrets,
+      through: review.through,
       exposed,
+      ...(isFull ? { texts: textsOf(review) } : {}),
     },
     print({ out }) {
       if (!isShown) {
-        const lines = reviewLines(review, grants, review.secrets);
-        for (const line of [...lines, ...questionLines(review, grants)]) out(line);
+        const lines = reviewLines(review, grants, review, isFull);
+        for (const line of [...lines, ...questionLines(review, grants, review.through)]) out(line);
       }
       out(`Trusted "${name}" ${fingerprint.hash}`);
     },

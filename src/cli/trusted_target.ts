@@ -31,6 +31,7 @@ import {
   kindsOf,
   limitFlags,
   LOCAL,
+  localDocuments,
   localIndex,
   localLoader,
   localPolicy,
@@ -52,6 +53,8 @@ export interface PluginTarget {
   readonly isDirectory: boolean;
   /** As it was typed. */
   readonly capability: string | undefined;
+  /** What stands behind it. */
+  readonly words?: readonly string[];
 }
 
 /** A plugin that may run. */
@@ -60,8 +63,8 @@ export interface TrustedTarget {
   readonly tenant: Tenant;
   /** What is known of it. */
   readonly plugin: PluginFacts;
-  /** Full id of the capability. */
-  readonly id: string;
+  /** What of it. */
+  readonly capability: PluginFacts["capabilities"][number];
   /** What the line says of limits. */
   readonly limits: LimitRequest;
 }
@@ -70,7 +73,7 @@ export interface TrustedTarget {
 export async function openTrusted(
   host: Host,
   context: CommandContext,
-  { what, isDirectory, capability }: PluginTarget,
+  { what, isDirectory, capability: given, words = [] }: PluginTarget,
   flags: Flags,
   verb: string,
 ): Promise<TrustedTarget> {
@@ -83,6 +86,7 @@ export async function openTrusted(
   const tenant = host.tenant(LOCAL, {
     policy,
     plugins: isDirectory ? namedLoader(context, [what]) : localLoader(context),
+    documents: localDocuments(context),
     store: localStore(context),
     // With --yes nothing outlives the run; nothing is approved for good then, so there is nothing to keep either.
     index: localIndex(context, flags.yes === true),
@@ -92,7 +96,8 @@ export async function openTrusted(
   const plugin = await pluginOf(tenant, what, isDirectory);
   await setImmediate(); // the worker that starts meanwhile is answered here, and goes on
   noticeIdleFlags(plugin, permissions, context, flags);
-  const id = idOf(plugin, capability);
+  const capability = capabilityOf(plugin, given);
+  const { fullId: id } = capability;
   const grave = ungivenGrave(
     plugin,
     permissions,
@@ -102,18 +107,25 @@ export async function openTrusted(
     if (grave.length > 0) throw tooGrave(plugin, grave);
     host.warm();
     noticeTemporary(plugin, context, flags);
-    await trustOnce(tenant, plugin, id, flags);
+    await trustOnce(tenant, plugin, capability, flags);
   } else if (await isUntrusted(tenant, plugin)) {
-    throw untrusted(plugin, what, id, grave, flags, permissions, verb);
+    throw untrusted(plugin, what, [id, ...words], grave, flags, permissions, verb);
   } else await refuseOtherRecord(tenant, plugin, flags);
-  return { tenant, plugin, id, limits };
+  return { tenant, plugin, capability, limits };
 }
 
-/** For this run: no record is written, and none is asked (T17). */
-async function trustOnce(tenant: Tenant, { name }: PluginFacts, id: string, flags: Flags): Promise<void> {
+/** For this run: no record is written, and none is asked (T17). What the plugin itself puts around calls is in force. */
+async function trustOnce(
+  tenant: Tenant,
+  { name, capabilities }: PluginFacts,
+  { fullId }: TrustedTarget["capability"],
+  flags: Flags,
+): Promise<void> {
+  const around = capabilities.filter(({ stations }) => stations !== undefined).map((each) => each.fullId);
+  const expose = [...new Set([fullId, ...around])];
   const { hash } = await tenant.fingerprint(name);
   const fingerprint = flags.fingerprint === undefined ? hash : String(flags.fingerprint);
-  await tenant.trust(name, { fingerprint, approver: "run --yes", expose: [id], keep: false });
+  await tenant.trust(name, { fingerprint, approver: "run --yes", expose, keep: false });
 }
 
 /** Without a record, and with records that can be believed: whatever else is wrong, the call tells best. */
@@ -145,10 +157,13 @@ async function pluginOf(tenant: Tenant, what: string, isDirectory: boolean): Pro
   return await tenant.facts(row!.name);
 }
 
-function idOf({ name, capabilities }: PluginFacts, given: string | undefined): string {
+function capabilityOf(
+  { name, capabilities }: PluginFacts,
+  given: string | undefined,
+): TrustedTarget["capability"] {
   const ids = capabilities.map(({ fullId }) => fullId);
   if (given === undefined) {
-    if (capabilities.length === 1) return ids[0]!;
+    if (capabilities.length === 1) return capabilities[0]!;
     throw new UsageError(
       "ERR_USAGE",
       `Cannot tell what of "${name}" to run: name one of ${
@@ -156,7 +171,7 @@ function idOf({ name, capabilities }: PluginFacts, given: string | undefined): s
       }`,
     );
   }
-  return findCapability(given, capabilities).fullId;
+  return findCapability(given, capabilities);
 }
 
 /**
@@ -194,7 +209,7 @@ function spellEntry(kind: Kind, entry: unknown, text: string): string {
 function untrusted(
   plugin: PluginFacts,
   what: string,
-  id: string,
+  words: readonly string[],
   grave: readonly string[],
   flags: Flags,
   permissions: FlagRequest,
@@ -217,7 +232,13 @@ function untrusted(
     ...values,
     ...switches,
   ];
-  const command = [`sallyport ${verb}`, quoteArgument(what), id, "--yes", ...grave, ...given].join(" ");
+  const command = [
+    `sallyport ${verb}`,
+    ...[what, ...words].map(quoteArgument),
+    "--yes",
+    ...grave,
+    ...given,
+  ].join(" ");
   return new TrustError(
     "ERR_TRUST_UNKNOWN",
     `Cannot run plugin "${plugin.name}": nobody has trusted it. Look at it and trust it with \`sallyport trust ${

@@ -1,6 +1,6 @@
 /** A map of known keys, wherever the manifest has one: other keys are errors with a suggestion, `x-` keys are kept. */
 import { z } from "zod";
-import { distance } from "fastest-levenshtein";
+import { didYouMean } from "../did_you_mean.ts";
 import { display } from "../display.ts";
 import { MANIFEST_LIMITS as LIMITS } from "./limits.ts";
 
@@ -63,20 +63,7 @@ const FOREIGN_KEYS: ReadonlyMap<string, string> = new Map([
 function hintFor(key: string, known: ReadonlyMap<string, string>): string | undefined {
   const foreign = FOREIGN_KEYS.get(key);
   if (foreign !== undefined) return foreign;
-  const near = nearest(key, known);
-  if (near !== undefined) return `did you mean "${near}"?`;
+  const near = didYouMean(key, known.keys());
+  if (near !== null) return `did you mean "${known.get(near) ?? near}"?`;
   return /^x/i.test(key) ? 'keys of your own begin with "x-" and go on in ASCII' : undefined;
 }
-
-function nearest(key: string, known: ReadonlyMap<string, string>): string | undefined {
-  if (key.length > LONGEST_TYPO) return undefined;
-  const plain = key.trim().toLowerCase();
-  const [best] = [...known]
-    .map(([name, place]) => ({ name, place, edits: distance(plain, name.toLowerCase()) }))
-    .sort((a, b) => a.edits - b.edits);
-  return best !== undefined && best.edits <= Math.max(1, Math.floor(best.name.length / 3))
-    ? best.place
-    : undefined;
-}
-
-const LONGEST_TYPO = 64;

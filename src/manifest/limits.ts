@@ -15,6 +15,8 @@ export const MANIFEST_LIMITS = {
   descriptionCharsMax: 4096,
   usageCharsMax: 256,
   matcherCharsMax: 512,
+  /** Steps of the automaton that a matcher becomes, and repetitions that are written out in it. */
+  matcherStepsMax: 2_000,
   titleCharsMax: 128,
   /** A reference: the whole path. */
   referenceCharsMax: 512,
@@ -27,6 +29,8 @@ export const MANIFEST_LIMITS = {
   permissionEntriesMax: 2000,
   argumentsMax: 64,
   argumentCharsMax: 1024,
+  /** Files that a hook's program sees beside itself: each is a descriptor while it starts. */
+  hookFilesMax: 32,
   priorityMax: 10_000,
   /** A JSON Schema: nesting, keywords and items together, and its size as JSON. */
   schemaDepthMax: 32,

@@ -1,27 +1,13 @@
 /** From bytes to a manifest, or to one error with everything that is wrong. Imports and runs nothing of the plugin (L10). */
 import { KINDS, type KindTable, ManifestError } from "../../permissions/mod.ts";
+import { deepFreeze } from "../deep_freeze.ts";
 import { display } from "../display.ts";
-import { parseYaml, type YamlReading } from "../yaml.ts";
+import { parseYaml } from "../yaml.ts";
 import { CHECKS } from "./checks/mod.ts";
-import { fieldName, type FieldPath, type Finding, findingsOf, valueAt } from "./finding.ts";
+import { type FieldPath, type Finding, findingsOf, valueAt } from "./finding.ts";
 import { MANIFEST_LIMITS as LIMITS } from "./limits.ts";
+import { type IssueReport, issueText, reportIssues } from "./report.ts";
 import { type Manifest, MANIFEST_VERSIONS, manifestSchema, manifestSchemaFor } from "./schema.ts";
-
-/** One thing that is wrong with a manifest; `details.issues` of a ManifestError lists them. All text is safe to print. */
-export interface ManifestIssue {
-  /** The name that the caller gave the file. */
-  readonly file: string;
-  /** Counts from 1. */
-  readonly line: number;
-  /** Counts from 1, in UTF-16 units. */
-  readonly column: number;
-  /** The field: `$.capabilities.tools[0].target`; `$` for the file as a whole. */
-  readonly path: string;
-  /** What is wrong. */
-  readonly message: string;
-  /** The cure, where one is known. */
-  readonly hint?: string;
-}
 
 /**
  * Reads a manifest. Throws ManifestError with every issue at once: `ERR_MANIFEST_SYNTAX` if the text is not acceptable YAML,
@@ -35,18 +21,15 @@ export interface ManifestIssue {
  */
 export function parseManifest(
   bytes: Uint8Array,
-  options: { readonly file: string; readonly kinds?: KindTable },
+  options: { readonly file: string; readonly kinds?: KindTable; readonly events?: readonly string[] },
 ): Manifest {
   const reading = parseYaml(bytes, { file: options.file, limits: LIMITS });
   const result = reading.value === undefined
     ? { findings: [] }
-    : examine(reading.value, options.kinds ?? KINDS);
-  // What the reader refused has no value to judge, so a second complaint about it would be noise.
-  const findings = result.findings.filter(({ path }) =>
-    !reading.issues.some((issue) => issue.path.length > 0 && startsWith(path, issue.path))
-  );
-  if (reading.issues.length > 0 || findings.length > 0 || result.manifest === undefined) {
-    throw manifestError(options.file, reading, findings);
+    : examine(reading.value, options.kinds ?? KINDS, options.events);
+  const report = reportIssues(options.file, reading, result.findings);
+  if (report.issues.length > 0 || result.manifest === undefined) {
+    throw manifestError(options.file, report, reading.issues.length > 0);
   }
   return deepFreeze(result.manifest);
 }
@@ -77,6 +60,7 @@ export function misspelledKeys(bytes: Uint8Array, kinds: KindTable = KINDS): rea
 function examine(
   value: unknown,
   kinds: KindTable,
+  events: readonly string[] = [],
 ): { readonly findings: readonly Finding[]; readonly manifest?: Manifest } {
   const version = valueAt(value, ["manifestVersion"]);
   if (typeof version === "number" && !MANIFEST_VERSIONS.includes(version)) {
@@ -84,7 +68,8 @@ function examine(
     // A later format has fields that are unknown here, so nothing else is worth saying.
     return { findings: [{ path: ["manifestVersion"], message }] };
   }
-  const schema = kinds === KINDS ? manifestSchema : manifestSchemaFor(kinds);
+  const isBuiltIn = kinds === KINDS && events.length === 0;
+  const schema = isBuiltIn ? manifestSchema : manifestSchemaFor(kinds, events);
   const parsed = schema.safeParse(value);
   const findings = [
     ...(parsed.success ? [] : findingsOf(parsed.error, value)),
@@ -93,42 +78,14 @@ function examine(
   return parsed.success ? { findings, manifest: parsed.data } : { findings };
 }
 
-function manifestError(file: string, reading: YamlReading, findings: readonly Finding[]): ManifestError {
-  const all = [
-    ...reading.issues,
-    ...findings.map((finding) => ({
-      ...finding,
-      ...(finding.isAboutKey === true ? reading.locateKey(finding.path) : reading.locate(finding.path)),
-    })),
-  ];
-  const issues = all.slice(0, LIMITS.issuesMax).map((issue): ManifestIssue => ({
-    file: display(file),
-    line: issue.line,
-    column: issue.column,
-    path: fieldName(issue.path),
-    message: display(issue.message),
-    ...("hint" in issue && issue.hint !== undefined ? { hint: display(issue.hint) } : {}),
-  }));
-  const lines = issues.map(({ line, column, path, message, hint }) =>
-    `  line ${line}, column ${column}, ${path}: ${message}${hint === undefined ? "" : ` (${hint})`}`
-  );
-  if (all.length > issues.length) lines.push(`  and ${all.length - issues.length} more`);
-  const problems = all.length === 1 ? "one problem" : `${all.length} problems`;
+function manifestError(file: string, { issues, moreCount }: IssueReport, isSyntax: boolean): ManifestError {
+  const lines = issues.map((issue) => `  ${issueText(issue)}`);
+  if (moreCount > 0) lines.push(`  and ${moreCount} more`);
+  const count = issues.length + moreCount;
+  const problems = count === 1 ? "one problem" : `${count} problems`;
   return new ManifestError(
-    reading.issues.length > 0 ? "ERR_MANIFEST_SYNTAX" : "ERR_MANIFEST_INVALID",
+    isSyntax ? "ERR_MANIFEST_SYNTAX" : "ERR_MANIFEST_INVALID",
     `Cannot use manifest "${display(file)}": ${problems}\n${lines.join("\n")}`,
     { details: { issues } },
   );
-}
-
-function startsWith(path: FieldPath, start: FieldPath): boolean {
-  return start.every((step, index) => path[index] === step);
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    Object.values(value).forEach(deepFreeze);
-  }
-  return value;
 }

@@ -65,11 +65,11 @@ export interface Manifest {
   readonly [extension: `x-${string}`]: unknown;
 }
 
-/** The schema of a manifest where these kinds of permission exist, without what needs more than one field; `checks/` has that. */
-export function manifestSchemaFor(kinds: KindTable): z.ZodType<Manifest> {
+/** The schema of a manifest where these kinds of permission exist, and these events beside the built-in ones, without what needs more than one field; `checks/` has that. */
+export function manifestSchemaFor(kinds: KindTable, events: readonly string[] = []): z.ZodType<Manifest> {
   const sections = Object.fromEntries(
     Object.entries<Pick<Surface, "section" | "sectionFor">>(SURFACES).map(([name, surface]) => {
-      return [name, (surface.sectionFor?.(kinds) ?? surface.section).exactOptional()];
+      return [name, (surface.sectionFor?.(kinds, events) ?? surface.section).exactOptional()];
     }),
   );
   // The cast holds: `sections` is built from SURFACES, which is where `Capabilities` takes its types from.

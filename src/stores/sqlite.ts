@@ -11,6 +11,10 @@ import { PowerError, RUNTIME_LIMITS, type StoragePowers } from "../../runtime/mo
 
 /** A storage that can be closed. */
 export interface SqliteStorage extends StoragePowers {
+  /** Whether a lineage has anything in it. */
+  holds(lineage: string): boolean;
+  /** Removes all that a lineage has in it. */
+  drop(lineage: string): void;
   /** Ends it; a later use opens it again. */
   close(): void;
 }
@@ -48,6 +52,15 @@ export function sqliteStorage(options: SqliteOptions): SqliteStorage {
         }
         return keys;
       }),
+    holds: (lineage) => use((store) => sizeOf(store, lineage).keys > 0),
+    drop: (lineage) =>
+      use(({ database }) =>
+        inTransaction(database, () => {
+          for (const table of ["entries", "sizes"]) {
+            database.prepare(`DELETE FROM ${table} WHERE lineage = ?`).run(lineage);
+          }
+        })
+      ),
     close() {
       opened?.database.close();
       opened = undefined;

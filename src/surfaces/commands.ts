@@ -1,9 +1,11 @@
 /** Commands: what a person starts by typing `/<plugin>:<name>` and perhaps some text. */
-import type { z } from "zod";
+import { z } from "zod";
 import { capabilityName, descriptionText, lineText, targetText } from "../manifest/fields.ts";
 import { keyed } from "../manifest/keyed.ts";
 import { MANIFEST_LIMITS as LIMITS } from "../manifest/limits.ts";
-import { slashId, type Surface, targetSurface, typedId } from "./surface.ts";
+import { formValues } from "../panels/view.ts";
+import type { CommandInput } from "../plugin_types.ts";
+import { slashId, type Surface, targetSurface } from "./surface.ts";
 
 /** One command of a manifest. */
 export interface CommandEntry {
@@ -24,12 +26,20 @@ const entry: z.ZodType<CommandEntry> = keyed({
   usage: lineText(LIMITS.usageCharsMax).exactOptional(),
 });
 
+/** What a command is called with: what was typed behind its name, or what a form was filled in with. */
+const input: z.ZodType<CommandInput> = z.strictObject({
+  args: z.string(),
+  argv: z.array(z.string()),
+  values: formValues.exactOptional(),
+});
+
 /** The surface of commands. */
 export const commands: Surface<readonly CommandEntry[]> = targetSurface({
   name: "commands",
   doc: "What a person starts by typing its name.",
-  live: false,
+  live: true,
+  code: { isCallable: true, input },
   entry,
   fullId: slashId,
-  aliases: (plugin, name) => [typedId(plugin, name)],
+  typedAs: "command",
 });

@@ -3,6 +3,8 @@ import { z } from "zod";
 import { descriptionText, targetText, wholeNumber } from "../manifest/fields.ts";
 import { keyed } from "../manifest/keyed.ts";
 import { MANIFEST_LIMITS as LIMITS } from "../manifest/limits.ts";
+import { verdictSchema } from "../points/verdict.ts";
+import { callPoints, type Station, TURNS } from "./stations.ts";
 import { slashId, type Surface, targetOf } from "./surface.ts";
 
 /** One interceptor of a manifest. */
@@ -17,8 +19,12 @@ export interface InterceptorEntry {
   readonly description?: string;
 }
 
+/** The one thing that there is to stand around. */
+const POINT = "tool.call";
+const TOOL = callPoints("tool");
+
 const entry: z.ZodType<InterceptorEntry> = keyed({
-  point: z.string().regex(/^[a-z]{1,32}\.[a-z]{1,32}$/, { error: "must be a point such as tool.call" }),
+  point: z.literal(POINT, { error: `must be ${POINT}` }),
   target: targetText,
   priority: wholeNumber(-LIMITS.priorityMax, LIMITS.priorityMax).exactOptional(),
   description: descriptionText.exactOptional(),
@@ -28,7 +34,8 @@ const entry: z.ZodType<InterceptorEntry> = keyed({
 export const interceptors: Surface<readonly InterceptorEntry[]> = {
   name: "interceptors",
   doc: "Code around a call, ordered by priority.",
-  live: false,
+  live: true,
+  code: { isCallable: false, answer: verdictSchema },
   standsAlone: true,
   section: z.array(entry).max(LIMITS.entriesMax),
   capabilities: (section, plugin) =>
@@ -42,6 +49,7 @@ export const interceptors: Surface<readonly InterceptorEntry[]> = {
         aliases: [],
         target,
         files: [target.path],
+        stations: stationsOf(raw),
         ...(raw.description === undefined ? {} : { description: raw.description }),
         raw,
         at: [index],
@@ -55,3 +63,12 @@ export const interceptors: Surface<readonly InterceptorEntry[]> = {
     })),
   names: () => [],
 };
+
+/** The outermost is asked first on the way in and last on the way out. */
+function stationsOf({ point: name, priority = 0 }: InterceptorEntry): readonly Station[] {
+  const both = { name, isTargeted: true, decides: true, priority };
+  return [
+    { ...both, point: TOOL.input, phase: "before", turn: TURNS.interceptorsIn },
+    { ...both, point: TOOL.output, phase: "after", turn: TURNS.interceptorsOut, isReversed: true },
+  ];
+}

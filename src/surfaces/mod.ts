@@ -2,6 +2,7 @@
  * The door of the surfaces: one table. A new surface is a file, its test and a line here; the manifest's schema, the checks
  * and the lists of capabilities and files follow from it.
  */
+import type { Surface, SurfaceCode } from "./surface.ts";
 import { agents } from "./agents.ts";
 import { commands } from "./commands.ts";
 import { guardrails } from "./guardrails.ts";
@@ -33,6 +34,12 @@ export const SURFACES = {
   panels,
 } as const satisfies Readonly<Record<SurfaceName, unknown>>;
 
+/** How the code of a surface is run; undefined where it has none. */
+export function codeOf(surface: string): SurfaceCode | undefined {
+  const all: readonly Surface[] = Object.values(SURFACES);
+  return all.find(({ name }) => name === surface)?.code;
+}
+
 /** The name of a surface. */
 export type SurfaceName =
   | "tools"
@@ -51,6 +58,7 @@ export type SurfaceName =
 
 export type { CommandEntry } from "./commands.ts";
 export type { GuardrailEntry } from "./guardrails.ts";
+export { eventFacts, HOOK_EVENTS } from "./hooks.ts";
 export type { CommandHook, HookEvent, HookGroup, HooksSection, ModuleHook } from "./hooks.ts";
 export type { InterceptorEntry } from "./interceptors.ts";
 export type {
@@ -60,6 +68,9 @@ export type {
   JsonPath,
   NamedEntry,
   Surface,
+  SurfaceCode,
   TargetEntry,
+  TypedKind,
 } from "./surface.ts";
+export type { Station } from "./stations.ts";
 export type { ToolAnnotations, ToolEntry } from "./tools.ts";

@@ -1,7 +1,8 @@
-/** Panels: texts that a plugin draws for a person. */
+/** Panels: views that a plugin draws for a person, of nodes that the host knows; what they offer to do are its commands. */
 import type { z } from "zod";
 import { capabilityName, descriptionText, targetText } from "../manifest/fields.ts";
 import { keyed } from "../manifest/keyed.ts";
+import { viewAnswer } from "../panels/view.ts";
 import { slashId, type Surface, type TargetEntry, targetSurface } from "./surface.ts";
 
 const entry: z.ZodType<TargetEntry> = keyed({
@@ -13,8 +14,10 @@ const entry: z.ZodType<TargetEntry> = keyed({
 /** The surface of panels. */
 export const panels: Surface<readonly TargetEntry[]> = targetSurface({
   name: "panels",
-  doc: "Texts that a plugin draws for a person.",
-  live: false,
+  doc: "Views that a plugin draws for a person.",
+  live: true,
+  code: { isCallable: false, answer: viewAnswer },
+  typedAs: "panel",
   entry,
   fullId: slashId,
 });

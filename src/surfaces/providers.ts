@@ -6,7 +6,7 @@ import { type Surface, type TargetEntry, targetSurface } from "./surface.ts";
 
 const entry: z.ZodType<TargetEntry> = keyed({
   name: capabilityName,
-  target: targetText,
+  target: targetText.exactOptional(),
   description: descriptionText.exactOptional(),
 });
 
@@ -14,8 +14,10 @@ const entry: z.ZodType<TargetEntry> = keyed({
 export const providers: Surface<readonly TargetEntry[]> = targetSurface({
   name: "providers",
   doc: "Services that the host matches by itself, built-in ones first.",
-  live: false,
+  live: true,
+  code: { isCallable: false, isStreamed: true },
   collides: "match",
+  isRegistered: true,
   entry,
   fullId: (plugin, name) => `plugin/${plugin}/${name}`,
 });

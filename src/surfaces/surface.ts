@@ -1,9 +1,11 @@
 /** What a surface is, and the two shapes that most of them have: a list of named targets, and a list of documents. */
 import { z } from "zod";
 import type { KindTable } from "../../permissions/mod.ts";
+import type { DocumentFiles, DocumentFormat } from "../documents/format.ts";
 import { MANIFEST_LIMITS as LIMITS } from "../manifest/limits.ts";
 import { baseName, parseReference, parseTarget, type Target } from "../manifest/reference.ts";
 import { fileReference } from "../manifest/fields.ts";
+import type { Station } from "./stations.ts";
 
 /** Steps from one value of a manifest to another inside it. */
 export type JsonPath = readonly (string | number)[];
@@ -34,6 +36,8 @@ export interface Capability {
   readonly files: readonly string[];
   /** The plugin's words about it. */
   readonly description?: string;
+  /** Where it stands, if it watches what passes or decides about it; the host then asks it there. */
+  readonly stations?: readonly Station[];
   /** Its entry in the manifest, as validated. */
   readonly raw: unknown;
   /** Where its entry stands, from the surface's section. */
@@ -51,6 +55,25 @@ export interface NamedEntry {
 /** When a collision shows: as plugins are found, as a capability is about to be offered, or as a name is first looked up. */
 export type CollisionMoment = "discovery" | "registration" | "match";
 
+/** What a person gets by typing `/<plugin>:<name>`. */
+export type TypedKind = "command" | "prompt" | "panel";
+
+/** How the code of a surface's entries is run. */
+export interface SurfaceCode {
+  /** Whether it may be called by its id; else the host alone runs it, where it belongs. */
+  readonly isCallable: boolean;
+  /** Whether the host's own callers may call it by its id nevertheless, and read what it gives piece by piece. */
+  readonly isStreamed?: boolean;
+  /** What its answers must be; absent is any JSON value. */
+  readonly answer?: z.ZodType;
+  /** The word for its calls at the points that they pass, as in `tool.input`; absent where they pass none. */
+  readonly passes?: string;
+  /** What it is called with; absent is any object that fits the entry's own schema. */
+  readonly input?: z.ZodType;
+  /** What went wrong, where an answer says that the code ran and failed; undefined where it is a result. */
+  failureIn?(answer: unknown): { readonly content: unknown } | undefined;
+}
+
 /** One kind of thing that plugins offer. */
 export interface Surface<Section = unknown> {
   /** Its key under `capabilities:`. */
@@ -63,16 +86,22 @@ export interface Surface<Section = unknown> {
   readonly standsAlone?: boolean;
   /** When it is refused that two owners claim one name on it; absent where names are only said with their plugin's. */
   readonly collides?: CollisionMoment;
+  /** How the code of its entries is run; absent where they have none. */
+  readonly code?: SurfaceCode;
+  /** What a person gets by typing an entry's name; absent where nothing of it is typed. */
+  readonly typedAs?: TypedKind;
+  /** The full id of what has a name on it; absent where names are not given. */
+  fullId?(plugin: string, name: string): string;
   /** Its entries may have no target: lifecycle code then registers what is behind them. */
   readonly isRegistered?: boolean;
   /** Its names collide only where the tenant's naming is `bare`. */
   readonly collidesWhenBare?: boolean;
   /** The schema of its section, where the built-in kinds of permission exist. */
   readonly section: z.ZodType<Section>;
-  /** The same where these kinds exist; absent if its entries have no permissions of their own. */
-  sectionFor?(kinds: KindTable): z.ZodType<Section>;
-  /** What its documents may end with, if it takes documents. */
-  readonly extensions?: readonly string[];
+  /** The same where these kinds exist, and these events beside the built-in ones; absent if its entries have neither. */
+  sectionFor?(kinds: KindTable, events: readonly string[]): z.ZodType<Section>;
+  /** How its documents are read, if it takes documents. */
+  readonly document?: DocumentFiles;
   /** All that a valid section offers, in the manifest's order. */
   capabilities(section: Section, plugin: string): readonly Capability[];
   /** All files that a valid section names; paths start at the section. */
@@ -100,10 +129,12 @@ export interface TargetSurfaceOptions<Entry extends TargetEntry> {
   readonly collides?: CollisionMoment;
   readonly collidesWhenBare?: boolean;
   readonly isRegistered?: boolean;
+  readonly code?: SurfaceCode;
+  readonly typedAs?: TypedKind;
   readonly entry: z.ZodType<Entry>;
   entryFor?(kinds: KindTable): z.ZodType<Entry>;
   fullId(plugin: string, name: string): string;
-  aliases?(plugin: string, name: string): readonly string[];
+  stations?(entry: Entry): readonly Station[];
 }
 
 /** A surface whose section is a list of `{name, target, …}`. */
@@ -112,7 +143,7 @@ export function targetSurface<Entry extends TargetEntry>(
 ): Surface<readonly Entry[]> {
   const { name: surface, doc, live, standsAlone = false, collides, collidesWhenBare = false, entry } =
     options;
-  const { isRegistered = false } = options;
+  const { isRegistered = false, code, typedAs } = options;
   const listOfEntries = (schema: z.ZodType<Entry>) => z.array(schema).max(LIMITS.entriesMax);
   return {
     name: surface,
@@ -122,6 +153,9 @@ export function targetSurface<Entry extends TargetEntry>(
     collidesWhenBare,
     isRegistered,
     ...(collides === undefined ? {} : { collides }),
+    ...(code === undefined ? {} : { code }),
+    ...(typedAs === undefined ? {} : { typedAs }),
+    fullId: options.fullId,
     section: listOfEntries(entry),
     sectionFor: (kinds) => listOfEntries(options.entryFor?.(kinds) ?? entry),
     capabilities: (section, plugin) =>
@@ -131,9 +165,10 @@ export function targetSurface<Entry extends TargetEntry>(
           surface,
           name: raw.name,
           fullId: options.fullId(plugin, raw.name),
-          aliases: options.aliases?.(plugin, raw.name) ?? [],
+          aliases: typedAs === undefined ? [] : [typedId(plugin, raw.name)],
           ...(target === undefined ? { files: [] } : { target, files: [target.path] }),
           ...(raw.description === undefined ? {} : { description: raw.description }),
+          ...(options.stations === undefined ? {} : { stations: options.stations(raw) }),
           raw,
           at: [index],
         };
@@ -156,22 +191,28 @@ export interface DocumentSurfaceOptions {
   readonly doc: string;
   readonly live: boolean;
   readonly extensions: readonly string[];
+  readonly format: DocumentFormat;
+  readonly isLocal: boolean;
+  readonly folderFile?: string;
+  readonly typedAs?: TypedKind;
   /** The name of a document; by default its file name without the extension. */
   nameOf?(path: string): string;
   fullId?(plugin: string, name: string): string;
-  aliases?(plugin: string, name: string): readonly string[];
 }
 
 /** A surface whose section is a list of files. */
 export function documentSurface(options: DocumentSurfaceOptions): Surface<readonly string[]> {
-  const { name: surface, doc, live, extensions } = options;
+  const { name: surface, doc, live, extensions, format, isLocal, folderFile, typedAs } = options;
+  const fullId = options.fullId ?? slashId;
   const nameOf = options.nameOf ?? ((path: string) => stemOf(path, extensions));
   return {
     name: surface,
     doc,
     live,
     collides: "discovery",
-    extensions,
+    document: { ...format, extensions, nameOf, isLocal, ...(folderFile === undefined ? {} : { folderFile }) },
+    ...(typedAs === undefined ? {} : { typedAs }),
+    fullId,
     section: z.array(fileReference(extensions)).max(LIMITS.entriesMax),
     capabilities: (section, plugin) =>
       section.map((path, index) => {
@@ -179,8 +220,8 @@ export function documentSurface(options: DocumentSurfaceOptions): Surface<readon
         return {
           surface,
           name,
-          fullId: options.fullId?.(plugin, name) ?? slashId(plugin, name),
-          aliases: options.aliases?.(plugin, name) ?? [],
+          fullId: fullId(plugin, name),
+          aliases: typedAs === undefined ? [] : [typedId(plugin, name)],
           files: [path],
           raw: path,
           at: [index],
@@ -200,7 +241,7 @@ export function slashId(plugin: string, name: string): string {
   return `${plugin}/${name}`;
 }
 
-/** How a person types a prompt or command. */
+/** How a person types what is typed: a command, a prompt, a panel. */
 export function typedId(plugin: string, name: string): string {
   return `/${plugin}:${name}`;
 }

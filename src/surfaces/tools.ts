@@ -10,7 +10,7 @@ import { capabilityName, descriptionText, lineText, PLUGIN_NAME, targetText } fr
 import { type JsonSchema, jsonSchema } from "../manifest/json_schema.ts";
 import { keyed } from "../manifest/keyed.ts";
 import { MANIFEST_LIMITS as LIMITS } from "../manifest/limits.ts";
-import { type Surface, targetSurface } from "./surface.ts";
+import { type Capability, memberOf, type Surface, targetSurface } from "./surface.ts";
 
 /** What a tool says about its own effects. A hint to people and models, never a rule. */
 export interface ToolAnnotations {
@@ -77,6 +77,7 @@ export const tools: Surface<readonly ToolEntry[]> = targetSurface({
   name: "tools",
   doc: "Functions that a model or a program calls with one JSON object.",
   live: true,
+  code: { isCallable: true, passes: "tool", failureIn },
   collides: "registration",
   collidesWhenBare: true,
   isRegistered: true,
@@ -84,3 +85,18 @@ export const tools: Surface<readonly ToolEntry[]> = targetSurface({
   entryFor,
   fullId: (plugin, name) => `plugin__${plugin}__${name}`,
 });
+
+/** `{ isError: true, content }` and nothing else: another member makes it a result that happens to have such a key. */
+function failureIn(answer: unknown): { readonly content: unknown } | undefined {
+  if (memberOf(answer, "isError") !== true || Object.keys(answer as object).length !== 2) return undefined;
+  const content = memberOf(answer, "content");
+  return content === undefined ? undefined : { content };
+}
+
+/** What a capability says of its own effects; undefined where it says nothing, or is no tool. */
+export function annotationsOf(
+  { surface, raw }: Pick<Capability, "surface" | "raw">,
+): ToolAnnotations | undefined {
+  // The cast holds: the schema has accepted the entry.
+  return surface === tools.name ? (raw as ToolEntry).annotations : undefined;
+}
