@@ -59,7 +59,7 @@ function pluginOf(tools: Readonly<Record<string, string | null>>): string {
     "plugin.yaml": `name: parts
 version: "1"
 permissions:
-  read: [./a.txt, ./b.txt]
+  read: [./a.txt, ./b.txt, $data]
   write: ["$data"]
   env: [WORD]
   sys: [hostname]
@@ -184,6 +184,67 @@ capabilities:
   });
 });
 
+test("[T24] what is named is what happens: kept data passes between capabilities that may keep some, module state never", async () => {
+  const directory = join(temporary(), "keepers");
+  const tool = (name: string, code: string, permissions: string): string =>
+    `    - { name: ${name}, target: "t.ts:${code}", permissions: ${permissions} }\n`;
+  write(directory, {
+    "plugin.yaml": `name: keepers
+version: "1"
+permissions: { storage: true, sys: [hostname], call: ["plugin__keepers__*"] }
+capabilities:
+  tools:
+${tool("puts", "puts", "{ storage: true, sys: [hostname] }")}${tool("gets", "gets", "{ storage: true }")}${
+      tool("bare", "gets", "{ sys: [hostname] }")
+    }${tool("calls", "calls", `{ call: ["plugin__keepers__*"] }`)}${tool("cannot", "calls", "{}")}${
+      tool("called", "gets", "{ storage: true }").replace(" }\n", ", callers: [keepers] }\n")
+    }`,
+    "t.ts": `let state = "none";
+      const told = async (work) => { try { return await work(); } catch ({ code }) { return code; } };
+      export const puts = async (input, { storage }) => { state = "put"; await storage.set("k", "kept"); };
+      export const gets = async (input, { storage }) => [await told(() => storage.get("k")), state];
+      export const calls = (input, { call }) => told(() => call("plugin__keepers__called", {}));`,
+  });
+  const host = await hosted();
+  const policy = { permissions: { storage: true, sys: true, call: true } } as const;
+  const tenant = await approved(host, "acme", { plugins: [directory], policy });
+  expect(sharedStorage(await tenant.manifest("keepers"))).toEqual(
+    ["puts", "gets", "called"].map((name) => `plugin__keepers__${name}`),
+  );
+  await tenant.call("puts", {});
+  expect(await tenant.call("gets", {})).toEqual(["kept", "none"]);
+  expect(await tenant.call("bare", {})).toEqual(["ERR_NOT_CAPABLE", "none"]);
+  // A capability of its own is called as any other is.
+  expect(await tenant.call("calls", {})).toEqual(["kept", "none"]);
+  expect(await tenant.call("cannot", {})).toBe("ERR_NOT_CAPABLE");
+});
+
+test("[T24] what lifecycle code registers is named as what has a target is", async () => {
+  const named = async (permissions: string) => {
+    const directory = join(temporary(), "life");
+    write(directory, {
+      "plugin.yaml": `name: life
+version: "1"
+permissions: { storage: true, sys: [hostname] }
+lifecycle: { activate: "main.ts:activate" }
+capabilities:
+  tools:
+    - { name: one, permissions: { storage: true } }
+    - { name: two, permissions: ${permissions} }
+`,
+      "main.ts": "export const activate = () => {};",
+    });
+    const tenant = (await hosted()).tenant("acme", { plugins: [directory] });
+    return sharedStorage(await tenant.manifest("life"));
+  };
+  expect(await named("{ storage: true, sys: [hostname] }")).toEqual([
+    "plugin__life__one",
+    "plugin__life__two",
+  ]);
+  expect(await named("{ storage: true }")).toEqual([]);
+  expect(await named("{ sys: [hostname] }")).toEqual([]);
+});
+
 test("[T24] capabilities that differ in their permissions and keep data in one place are named", async () => {
   const host = await hosted();
   const named = async (tools: Readonly<Record<string, string | null>>, id: string) =>
@@ -198,6 +259,10 @@ test("[T24] capabilities that differ in their permissions and keep data in one p
   expect(await named({ one: keeper, two: keeper }, "c")).toEqual([]);
   expect(await named({ one: keeper, two: "{ env: [WORD] }" }, "d")).toEqual([]);
   expect(await named({ one: null, two: null }, "e")).toEqual([]);
+  // Who only reads what another one writes hears of it as well.
+  expect(await named({ one: "{ write: [$data] }", two: "{ read: [$data] }" }, "f"))
+    .toEqual(["plugin__parts__one", "plugin__parts__two"]);
+  expect(await named({ one: "{ read: [$data] }", two: "{ read: [$data, ./a.txt] }" }, "g")).toEqual([]);
 });
 
 describe("a tenant's policy", () => {

@@ -26,7 +26,7 @@ function documented(name: string, surface = "skills", path = "skills/weather/SKI
     head: `x-before: here\n`,
     files: {
       "plugin.yaml": `name: ${name}\nversion: "1"\ncapabilities: { ${surface}: ["${path}"] }\n`,
-      [path]: "# text\n",
+      [path]: surface === "playbooks" ? "steps: [{ name: a, instructions: b }]\n" : "# text\n",
     },
   });
 }

@@ -41,8 +41,9 @@ test("[T11] a plugin that offers a guardrail works alone, though it holds nothin
   const host = await hosted();
   const guard = pluginOf("guard", { look: GO.replace("go", "look") });
   const manifest = readFileSync(join(guard, "plugin.yaml"), "utf8");
-  const guardrail = '  guardrails:\n    - { name: g, target: "tools/look.ts:look", on: [tool.input] }\n';
+  const guardrail = '  guardrails:\n    - { name: g, target: "guard.ts:guard", on: [tool.input] }\n';
   writeFileSync(join(guard, "plugin.yaml"), manifest + guardrail);
+  writeFileSync(join(guard, "guard.ts"), "export const guard = () => {};\n");
   const tenant = await approved(host, "acme", { plugins: [pluginOf("plain", { go: GO }), guard] });
   expect([await tenant.call("go", {}), await tenant.call("look", {})]).toEqual([1, 1]);
   expect(await host.workerPids()).toHaveLength(2);

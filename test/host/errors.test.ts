@@ -1,10 +1,13 @@
 /** Each code of the table is raised by what it is for. */
+import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ErrorCode, ERRORS, errorToJson, exitCodeOf, SallyportError } from "../../permissions/mod.ts";
 import { planConfinement } from "../../runtime/mod.ts";
 import { runCli } from "../../src/cli/mod.ts";
+import { refuseNotLive } from "../../src/plugin_state.ts";
+import type { Capability } from "../../src/surfaces/mod.ts";
 import {
   createHost,
   memoryAudit,
@@ -106,15 +109,23 @@ const RAISED: Partial<Record<ErrorCode, () => Promise<unknown> | unknown>> = {
     await tenant.trust("raiser", { fingerprint: hash, approver: "test" });
     await tenant.call("go", {});
   },
+  // Every surface of this version is live, so no plugin meets it; a reader of an older version may.
   ERR_CAPABILITY_NOT_LIVE: async () => {
-    const directory = manifest(
-      'name: raiser\nversion: "1"\ncapabilities: { commands: [{ name: go, target: "a.ts:go" }] }\n',
-    );
-    write(directory, { "a.ts": GO });
-    await (await approved(host, `o${count++}`, { plugins: [directory] })).call("go", {});
+    const { capabilities: [go] } = await only(pluginOf("raiser", { go: GO })).facts("raiser");
+    // The cast holds: facts are of capabilities as they were loaded.
+    refuseNotLive({ ...go as Capability, surface: "future" });
   },
   ERR_CAPABILITY_INPUT_INVALID: () => call(GO, "", []),
   ERR_ACTIVATION_FAILED: () => call("export const other = 1;"),
+  ERR_BLOCKED: async () => {
+    const hook = 'export const no = () => ({ decision: "block", reason: "no" });';
+    const plugin = pluginOf("raiser", { go: GO }, { files: { "no.ts": hook } });
+    appendFileSync(
+      join(plugin, "plugin.yaml"),
+      '  hooks: { PreToolUse: [{ hooks: [{ type: module, target: "no.ts:no" }] }] }\n',
+    );
+    await (await approved(host, `o${count++}`, { plugins: [plugin] })).call("go", {});
+  },
   ERR_NOT_CAPABLE: () => call('export const go = () => Deno.readTextFile("/etc/shadow");'),
   ERR_GUEST_THREW: () => call('export const go = () => { throw new Error("thrown"); };'),
   ERR_RESULT_INVALID: () => call("export const go = () => 1n;"),

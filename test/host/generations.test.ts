@@ -92,7 +92,12 @@ describe("snapshots", () => {
     const manifest = readFileSync(join(ROOT, "test/manifest/fixtures/whole.yaml"), "utf8");
     const code =
       "export const webSearch = 1, guard = 1, run = 1, provider = 1, check = 1, around = 1, render = 1, activate = 1, onStop = 1;";
-    const text = "---\nname: x\ndescription: y\n---\ntext\n";
+    const texts: Readonly<Record<string, string>> = {
+      md: "---\ndescription: y\n---\ntext\n",
+      json: "{}",
+      yaml: "roles: {}\n",
+      "playbook.yaml": "steps: [{ name: one, instructions: Begin }]\n",
+    };
     write(directory, {
       "plugin.yaml": manifest,
       "data/x.txt": "x",
@@ -111,7 +116,9 @@ describe("snapshots", () => {
       ),
       "hooks/rate_guard": "#!/bin/sh\n",
       ...Object.fromEntries(
-        [...manifest.matchAll(/\[([a-z]+\/[\w./-]+\.(?:md|yaml|json))\]/g)].map(([, path]) => [path!, text]),
+        [...manifest.matchAll(/\[([a-z]+\/[\w/-]+\.(md|(?:playbook\.)?yaml|(?:theme\.)?json))\]/g)].map((
+          [, path, kind],
+        ) => [path!, texts[kind!]!]),
       ),
     });
     const tenant = await approved(host, `g${count++}`, { plugins: [directory] });

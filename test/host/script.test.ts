@@ -172,3 +172,26 @@ test("a script that is not there, or no file, is a usage error", () => {
     ).toThrow(expect.objectContaining({ code: "ERR_USAGE" }));
   }
 });
+
+test("[R44] a script gives what it gives piece by piece, and ends when nothing of it is left", async () => {
+  const { stream, run, lines } = script({
+    "here/main.ts": `
+      setTimeout(() => console.log("later"), 20);
+      export default async function* ({ n }: { n: number }) {
+        for (let i = 0; i < n; i++) yield i;
+        yield "end";
+      }`,
+  });
+  const read = stream({ n: 3 });
+  expect(await Array.fromAsync(read)).toEqual([0, 1, 2, "end"]);
+  expect(read.summary).toMatchObject({ chunks: 4 });
+  expect(lines).toEqual(["later"]);
+  expect(await failureOf(run({ n: 1 }))).toMatchObject({ code: "ERR_RESULT_INVALID" });
+  const left = script({ "here/main.ts": "export default function* () { for (let i = 0;; i++) yield i; }" })
+    .stream({});
+  for await (const value of left) if (value === 5) break;
+  const { stream: plain } = script({
+    "here/main.ts": "console.log('only'); export default () => ({ a: 1 });",
+  });
+  expect(await Array.fromAsync(plain({}))).toEqual([{ a: 1 }]);
+});

@@ -46,9 +46,11 @@ describe("starting many plugins", () => {
   test("four are started at a time", async () => {
     const tenant = await many(6, { stallMs: 60_000 });
     let most = 0, now = 0;
+    const { promise: four, resolve: areFour } = Promise.withResolvers<void>();
     ear.answer = async () => {
       most = Math.max(most, ++now);
-      await new Promise((resume) => setTimeout(resume, 30));
+      if (now === 4) setTimeout(areFour, 100); // time for a fifth one, which there must not be
+      await four;
       now--;
     };
     await tenant.activateAll();
