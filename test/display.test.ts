@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import fc from "fast-check";
-import { characterName, display, isPlainText } from "../src/display.ts";
+import { characterName, display, isPlainText, withoutHidden } from "../src/display.ts";
 
 test("[T16] control, bidirectional, zero-width and line characters are shown as escapes", () => {
   expect(display("\x1b[2J")).toBe("\\u{1b}[2J");
@@ -48,4 +48,19 @@ test("a shortened text says how much is left out and never ends inside an escape
 test("a character is named by its code point", () => {
   expect(characterName("\x1b")).toBe("U+001B");
   expect(characterName("\u202e")).toBe("U+202E");
+});
+
+test("without what hides: nothing is left that would be escaped but line feeds, and words stay", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
+    for (const line of withoutHidden(text).split("\n")) expect(isPlainText(line)).toBe(true);
+  }));
+  fc.assert(fc.property(fc.string({ unit: fc.constantFrom(..."abc <>/éß日👍\n") }), (text) => {
+    expect(withoutHidden(text)).toBe(text);
+  }));
+  // Looking for the end of each took minutes.
+  for (const begun of ["\x1b]", "\x1b\x1b]\x07]", "\x1b\x1b]]", "\x1b]0;"]) {
+    expect(isPlainText(withoutHidden(begun.repeat(250_000)))).toBe(true);
+  }
+  expect(withoutHidden("a\x1b]0;t\x1b\\b\x1b]c\x1b]d")).toBe("ab]c]d");
+  expect(withoutHidden("a\x1b[1mb\x1b]8;;http://x\x07c\r\nd\te\u2028f\rg")).toBe("abc\nd  e\nf\ng");
 });

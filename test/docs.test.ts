@@ -69,6 +69,13 @@ exit 9\n`,
   return { cwd, path, home: temporary() };
 }
 
+/** Files behind what is imported. */
+const DOORS: Readonly<Record<string, string>> = {
+  "": "src/mod.ts",
+  "/permissions": "permissions/mod.ts",
+  "/testing": "src/testing/mod.ts",
+};
+
 async function runShell(block: Block): Promise<void> {
   const { exit, stdout, stderr } = await shell(scriptOf(block), playground());
   expect({ exit, stdout, stderr }).toMatchObject({ exit: 0 });
@@ -77,9 +84,9 @@ async function runShell(block: Block): Promise<void> {
 function runModule(block: Block): void {
   const { cwd, home } = playground();
   const source = block.text.replaceAll(
-    /from "sallyport(\/permissions)?"/g,
-    (_match, door: string | undefined) => {
-      const file = door === undefined ? "src/mod.ts" : "permissions/mod.ts";
+    /from "sallyport(\/(?:permissions|testing))?"/g,
+    (_match, door: string = "") => {
+      const file = DOORS[door]!;
       return `from ${JSON.stringify(pathToFileURL(join(ROOT, file)).href)}`;
     },
   );

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { HostError } from "../permissions/mod.ts";
 import { type DoctorFacts, examine } from "../src/doctor.ts";
+import type { PluginRow } from "../src/mod.ts";
 import { hosted, pluginOf } from "./host/support.ts";
 
 const PLAN = {
@@ -11,6 +12,7 @@ const PLAN = {
   dormant: [],
   cut: [],
   broken: [],
+  unmatched: [],
 };
 
 const SOUND: DoctorFacts = {
@@ -24,6 +26,7 @@ const SOUND: DoctorFacts = {
   plan: () => Promise.resolve(PLAN),
   sharedStorage: () => Promise.resolve(new Map()),
   lineages: () => [],
+  retired: () => [],
   audit: () => null,
 };
 
@@ -96,4 +99,32 @@ test("a change in a package is told with the versions that it said it had", asyn
     packages: [{ path: "node_modules/tiny", change: "changed", before: "1.0.0", after: "2.0.0" }],
     escalations: [],
   });
+});
+
+test("[T13] what a plugin kept whose trust was forgotten is named, with the day on which it goes, and is no orphan beside", async () => {
+  const lineage = "0123456789abcdef0123456789abcdef";
+  const kept = {
+    tenant: "t",
+    lineage,
+    name: "no\x1btes",
+    directory: "/d",
+    since: "2026-01-01T12:00:00.000Z",
+  };
+  const rows = await examine({ ...SOUND, retired: () => [kept], lineages: () => [lineage] });
+  expect(rows.filter(({ level }) => level !== "ok")).toEqual([{
+    id: "orphans",
+    level: "warn",
+    what:
+      'what "no\\u{1b}tes" of /d kept belongs to nobody since 2026-01-01: its trust was forgotten. It is kept until 2026-01-31',
+    cure: "sallyport list removes it then",
+  }]);
+  expect(await levels({ lineages: () => [lineage] })).toEqual(["warn orphans"]);
+});
+
+test("[R50] a state of a later version is passed over, and breaks nothing", async () => {
+  const row = { name: "later", state: "hibernating", reason: "it sleeps" } as unknown as PluginRow; // of a later version
+  expect(await levels({ plugins: () => Promise.resolve([row]) })).toEqual([]);
+  expect(await levels({ plugins: () => Promise.resolve([{ ...row, state: "changed" }]) })).toEqual([
+    "warn plugins",
+  ]);
 });

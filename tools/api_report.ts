@@ -12,11 +12,12 @@ import { markdownTable } from "./markdown_table.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 /** Entries of the package, by how they are imported. */
-const ENTRIES = {
+export const ENTRIES = {
   "sallyport": "src/mod.ts",
   "sallyport/cli": "src/cli/public.ts",
   "sallyport/permissions": "permissions/mod.ts",
   "sallyport/plugin": "src/plugin_types.ts",
+  "sallyport/testing": "src/testing/mod.ts",
 } as const;
 
 /** Pages by their path. */
@@ -24,7 +25,8 @@ export function pages(): Readonly<Record<string, string>> {
   return { "docs/API.md": apiPage(), "docs/ERRORS.md": errorsPage() };
 }
 
-interface Documented {
+/** One export, as far as it is read here. */
+export interface Documented {
   readonly name: string;
   readonly declarations: readonly {
     readonly kind: string;
@@ -72,7 +74,8 @@ ${markdownTable([["Code", "Class", "Exit code", "Retryable", "Meaning"], ...rows
 `;
 }
 
-function exportsOf(path: string): readonly Documented[] {
+/** All exports of one entry, in order of their names. */
+export function exportsOf(path: string): readonly Documented[] {
   const text = execFileSync(join(ROOT, "node_modules/.bin/deno"), ["doc", "--json", path], {
     cwd: ROOT,
     encoding: "utf8",

@@ -59,6 +59,19 @@ try {
   ]);
   claim("is a library", library.status === 0 && /strong|medium|weak/.test(library.stdout), library.output);
 
+  const starter = ["npx", "--no", "sallyport", "init", "./starter"];
+  const made = run(join(work, "whole"), starter);
+  const tested = run(join(work, "whole/starter"), [
+    join(work, "whole/node_modules/.bin/node"),
+    "--test",
+  ]);
+  claim(
+    "makes a starter whose own test passes",
+    made.status === 0 && tested.status === 0 &&
+      existsSync(join(work, "whole/node_modules/sallyport/dist/src/testing/mod.d.ts")),
+    made.output + tested.output,
+  );
+
   const cli = run(join(work, "whole"), [
     join(work, "whole/node_modules/.bin/node"),
     "--input-type=module",

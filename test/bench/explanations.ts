@@ -7,37 +7,48 @@ import type { CellName } from "./cells.ts";
 /** By cell. */
 export const EXPLANATIONS: Readonly<Partial<Record<CellName, string>>> = {
   warmSmall:
-    "A call crosses two processes and, unless it runs inline, two threads. Of processor time the host has about 80 µs of it " +
-    "(frames, two audit lines with write(2) and HMAC, JSON both ways) and the worker 100 to 150 µs (reading the pipe, entering the " +
-    "isolate, JSON in the guest, writing the pipe); raw isolated-vm has 40 to 130 µs in all. On a machine that is awake a hop " +
-    "between threads costs raw 15 µs and a hop between processes a system call on either side, so the ratio is worse there than " +
-    "on a quiet one. The 20 µs of the audit cost 100 µs in a call: meanwhile the worker's core goes to sleep, and a quarter of the " +
-    "host's processor time is then the write that wakes it.",
+    "A call crosses two processes. Of processor time the host has about 20 µs of it (frames, two sealed lines of the audit, JSON both " +
+    "ways) and the worker 20 µs, of which the isolate has 9: 2 to enter it, 2 for the guest's JSON, the rest its platform. Both ends " +
+    "stay awake for the other, so the median is that of raw; the slowest hundredth is calls during which something else wanted " +
+    "one of the two processors, which a pair of processes shows sooner than one thread: collections of the host, the log's fdatasync, " +
+    "and host and worker placed on the same core.",
   warmLarge:
     "JSON is read and written in the guest and read in the host, as for raw; beyond that the text is scanned for its " +
     "depth and number of values before it is parsed, encoded and decoded as UTF-8 on either side of the pipe, and copied twice.",
   throughput64:
-    "The worker needs about 35 µs of processor time a call, which bounds one worker at some 28,000 calls a second; entering the " +
-    "isolate is a third of it, the guest's JSON another. Calls of one plugin are never put into one crossing, because what " +
-    "code does must stay attributed to its call.",
+    "Raw needs 8 µs of one process for a call. Here the host needs about 15 to 20 µs of one thread, half of it the audit (two lines a " +
+    "call, each sealed by HMAC: node:crypto's createHmac alone is 3 µs; what one turn takes is written at once), and the worker 20 µs " +
+    "of another: reading and writing frames, and 9 µs in the isolate. Calls of one plugin are never put into one crossing, because " +
+    "what code does must stay attributed to its call. With an audit kept in memory it is half as much again.",
   opSerial:
     "An op crosses the process boundary and back: parse, check, audit (write(2) and HMAC, about 8 of the host's 10 µs), act, and " +
     "two frames; then the isolate is entered once more to hand the answer over. Raw's is one hop between threads of one process.",
   opParallel:
-    "Of 64 ops at once each still costs its own decision, its own audit line before it happens (about 10 µs of the host) and about " +
-    "20 µs of the worker. Answers are not joined in one crossing of the isolate: continuations of several calls in one slice " +
-    "could not be told apart.",
+    "Of 64 ops at once each still costs its own decision, its own sealed line (written together, before any of them is done) and its " +
+    "own entry into the isolate: continuations of several calls in one slice could not be told apart.",
   memorySmall:
     "A bare isolate with a context has 1.2 MiB. The guest platform adds 0.65 MB of objects and bytecode, and the heap takes whole " +
-    "pages of 256 KiB for each of its spaces: 3.1 MB are mapped for 1.3 MB in use. No flag of the engine that was tried, and no " +
-    "collection after the start, brings it below 2.4 MiB; parts of the platform that are evaluated at first use would.",
+    "pages of 256 KiB for each of its spaces. What a heap keeps for more is given back when its isolate comes to rest.",
   shell:
-    "Of the time of a whole `run`: Node itself 26 ms, starting the worker 12, looking for the confinement that the machine has 12, " +
-    "loading the command line and making the host 65 (compiling 40 and evaluating 50 of it, mostly schemas), reading and verifying the " +
-    "plugin 35, its isolate and the call 25. A Node host with a confined worker and one bare isolate, before any of that, takes " +
-    "more than five times as long as `deno run`; `--no-node-snapshot`, which the engine wants, is 38 ms of the worker's start.",
+    "Most of it is there before any code of Sallyport's: a Node host with a confined worker and one bare isolate takes more than five " +
+    "times as long as `deno run`. `--no-node-snapshot`, which the engine wants, is " +
+    "38 ms of the worker's start. Of a `run` Node itself is 26 ms, loading the command line and making the host 65 (compiling 40 of it, " +
+    "beside the worker's start), reading and verifying the plugin 35, its isolate and the call 25.",
+  typescript:
+    "Of about 15 ms, 5 to 8 are the bundling in its process of its own, which asks the host for each import and each file; a worker of " +
+    "its own is taken from the spare ones, and 6 are loading and calling in it, where each step wakes a processor that sleeps. Two such " +
+    "scripts within a moment find one spare worker, and the second waits for a process to start, which is the upper end.",
   coldSmall:
-    "The first call of a tenant whose cordon has no worker yet takes the spare one; the next waits for a process to start.",
+    "The isolate is taken, not made, but around it are: finding out whether it may be called, which looks at each pinned file (0.9 ms), " +
+    "the bundle's lookup by all that it rests on and a line for each grant (0.5), loading (1.6, of which the guest needs 0.7) and the " +
+    "first call (1), each with processors to wake: raw does all of it in one process that is awake. The first plugin of a tenant " +
+    "also has its worker's start, where the spare one was just taken by another tenant.",
+  coldLarge:
+    "The text is compiled from a code cache on a thread of the worker, and evaluating it is the same for everybody; the cache has to be " +
+    "read, authenticated and sent over the pipe, where raw takes it from its own memory.",
+  cpuMix:
+    "`--no-turboshaft-loop-unrolling`: without that flag of the engine an ordinary loop that allocates defeats time-outs, memory limits and " +
+    "dispose, and integer loops are what unrolling helps most.",
   cycleLeft:
     "Heaps are given back to the allocator, which keeps pages for the next; a worker is replaced by age, use and size.",
 };

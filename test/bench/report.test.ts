@@ -1,4 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterAll, describe, expect, test } from "vitest";
 import { CELL_NAMES, type CellName, CELLS } from "./cells.ts";
 import { breaches, cellTables, markdown, targetTable } from "./report.ts";
 import type { Results, Subject } from "./results.ts";
@@ -37,11 +42,7 @@ function atBounds(targets: readonly Target[], times = 1): Results {
   const { cell, of = "sallyport", over, bound, is } = targets[0]!;
   set(cell, of, 100);
   if (over !== undefined) {
-    const share = is === "within"
-      ? 1
-      : is === "at most"
-      ? bound * times
-      : bound / times;
+    const share = is === "within" ? 1 : is === "at most" ? bound * times : bound / times;
     set(over.cell ?? cell, over.subject, 100 / share);
   } else figures[cell]![of] = bound * times;
   return resultsOf(figures as Figures);
@@ -49,9 +50,7 @@ function atBounds(targets: readonly Target[], times = 1): Results {
 
 describe("a target", () => {
   test.each(
-    TARGETS.filter(({ is }) => is !== "within").map((target) =>
-      [target.cell, target] as const
-    ),
+    TARGETS.filter(({ is }) => is !== "within").map((target) => [target.cell, target] as const),
   )(
     "for %s is met at its bound and missed beyond it, by as much as is said",
     (_cell, target) => {
@@ -183,9 +182,7 @@ describe("the gate", () => {
         JSON.stringify(over) === JSON.stringify(gate.over)
       );
       if (target === undefined) continue;
-      const isWider = gate.is === "at most"
-        ? gate.bound > target.bound
-        : gate.bound < target.bound;
+      const isWider = gate.is === "at most" ? gate.bound > target.bound : gate.bound < target.bound;
       expect(isWider, gate.cell).toBe(true);
     }
   });
@@ -199,4 +196,72 @@ test("every cell with turns can be ordered, each turn anew", () => {
     }
   }
   expect(CELLS.typescript.order(1)).not.toEqual(CELLS.typescript.order(2));
+});
+
+describe("the release gate, as a program", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sallyport-gate-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** What `npm run bench -- --from FILE --gate` ends with. */
+  function gate(
+    results: Results,
+  ): { readonly status: number | null; readonly broken: string } {
+    const file = join(folder, "results.json");
+    writeFileSync(file, JSON.stringify(results));
+    const main = join(import.meta.dirname, "main.ts");
+    const { status, stderr } = spawnSync(process.execPath, [
+      main,
+      "--from",
+      file,
+      "--gate",
+    ], { encoding: "utf8" });
+    return { status, broken: stderr };
+  }
+
+  /** A run that keeps to every threshold. */
+  const good = ((): Results => {
+    const figures: Record<string, Record<string, number>> = {};
+    for (const { cell, of = "sallyport", over, bound, is } of GATES) {
+      const own = ((figures[cell] ??= {})[of] ??= over === undefined ? bound / 2 : 100);
+      if (over === undefined) continue;
+      (figures[over.cell ?? cell] ??= {})[over.subject] ??= is === "at least" ? own : own * 2;
+    }
+    return resultsOf(figures as Figures);
+  })();
+
+  test("[R32] a run that keeps to the thresholds passes; one whose p95, median or size is beyond them is named and fails", () => {
+    expect(gate(good)).toEqual({ status: 0, broken: "" });
+    const { warmSmall } = good.cells;
+    const late = [...Array<number>(18).fill(100), 100_000, 100_000];
+    const slowTail = {
+      ...good,
+      cells: {
+        ...good.cells,
+        warmSmall: { ...warmSmall, sallyport: [late, late] },
+      },
+    };
+    expect(gate(slowTail)).toMatchObject({
+      status: 1,
+      broken: expect.stringMatching(/call, 1 KB, p95/),
+    });
+    const slow = {
+      ...good,
+      cells: {
+        ...good.cells,
+        warmSmall: { ...warmSmall, sallyport: [[100_000]] },
+      },
+    };
+    expect(gate(slow)).toMatchObject({
+      status: 1,
+      broken: expect.stringMatching(/call, 1 KB: /),
+    });
+    const large = {
+      ...good,
+      sizes: { ...good.sizes, worker: SIZE_GATES.worker! + 1 },
+    };
+    expect(gate(large)).toEqual({
+      status: 1,
+      broken: expect.stringMatching(/^gate: size of the worker/),
+    });
+  });
 });

@@ -1,6 +1,6 @@
 /** What `trust` shows and how it asks, at a real terminal: `script` of util-linux makes one. */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
@@ -18,17 +18,25 @@ interface Session {
 /** Types at a terminal in which `sallyport trust` runs: `ahead` at once, `answer` when the question is there. */
 function atTerminal(
   directory: string,
-  { ahead = "", answer = "", flags = "", before = () => {} }: {
+  {
+    ahead = "",
+    answer = "",
+    flags = "",
+    before = () => {},
+    verb = "trust",
+    home = join(temporary(), "home"),
+  }: {
     readonly ahead?: string;
     readonly answer?: string;
     readonly flags?: string;
     readonly before?: () => void;
+    readonly verb?: string;
+    readonly home?: string;
   },
 ): Promise<Session> {
-  const home = join(temporary(), "home");
   const command = `exec '${process.execPath}' '${
     join(ROOT, "bin/sallyport.js")
-  }' trust '${directory}' ${flags}`;
+  }' ${verb} '${directory}' ${flags}`;
   const child = spawn("script", ["-qec", command, "/dev/null"], {
     env: { PATH: process.env.PATH ?? "", HOME: home, SALLYPORT_HOME: join(home, "state"), TERM: "xterm" },
   });
@@ -204,4 +212,92 @@ test.skipIf(!hasScript)("[L27] 500 hooks are all shown before it asks", { timeou
   }
   expect(output.match(/matcher: "m-\*"/g)).toHaveLength(2);
   expect(exit).toBe(3);
+});
+
+describe.skipIf(!hasScript)("a plugin of which an argv was edited", { timeout: 120_000 }, () => {
+  const manifest = (argvs: readonly string[], more = "") =>
+    `permissions: { run: [./hooks/guard], net: ["a.example:443"] }
+capabilities:
+  tools: [{ name: go, target: go.ts:go }, { name: stay, target: go.ts:go${more} }]
+  hooks:
+    PreToolUse: [{ matcher: "zip", hooks: [{ type: command, command: [hooks/guard, ${argvs[0]}] }] }]
+    PostToolUse: [{ hooks: [{ type: command, command: [hooks/guard, ${
+      argvs[1]
+    }] }, { type: command, command: [hooks/guard, ${argvs[2]}] }] }]
+`;
+  const head = 'name: asked\nversion: "1"\n';
+  const edited = (directory: string, ...given: Parameters<typeof manifest>): void =>
+    write(directory, { "plugin.yaml": head + manifest(...given) });
+
+  test("[L33][T26] is changed whole, and asked about that hook alone; what was granted and exposed stays", async () => {
+    const home = join(temporary(), "home");
+    const directory = plugin(manifest(["a", "b", "c"]), { "hooks/guard": "#!/bin/sh\n" });
+    const at = (options: Parameters<typeof atTerminal>[1]) => atTerminal(directory, { home, ...options });
+    const [hash] = /sha256:\w{64}/.exec((await at({ verb: "check" })).output)!;
+    const first = await at({ flags: `--yes --fingerprint ${hash} --deny-net=a.example:443` });
+    expect(first.settings).toMatch(
+      /argv:\n +asked\/PreToolUse\/0\/0: sha256:\w{64}\n(?: +asked\/\S+ sha256:\w{64}\n){2}/,
+    );
+    const hidden = first.settings.replace(/\n +- plugin__asked__stay/, "");
+    writeFileSync(join(home, "state/settings.yaml"), hidden);
+    expect((await at({ verb: "run", flags: "plugin__asked__go" })).output).toBe("1\n");
+
+    edited(directory, ["a", "evil", "c"]);
+    const refused = await at({ verb: "run", flags: "plugin__asked__go" });
+    expect([refused.exit, refused.output]).toEqual([3, expect.stringContaining("ERR_TRUST_CHANGED")]);
+    const found = JSON.parse((await at({ verb: "diff --json" })).output) as {
+      value: Record<string, unknown>;
+    };
+    expect(found.value).toMatchObject({
+      isArgvAlone: true,
+      argv: [{ id: "asked/PostToolUse/0/0", before: ["hooks/guard", "b"], after: ["hooks/guard", "evil"] }],
+    });
+    const left = await at({ answer: "y\n" });
+    expect([left.exit, left.settings]).toEqual([3, hidden]);
+    const agreed = await at({ answer: "asked\n" });
+    expect(agreed.exit).toBe(0);
+    expect(agreed.output.match(/^ {2}[-+] .*$/gm)).toEqual([
+      '  - asked/PostToolUse/0/0  ["hooks/guard","b"]',
+      '  + asked/PostToolUse/0/0  ["hooks/guard","evil"]',
+    ]);
+    for (const part of ["manifest, whole", "It offers", "hooks/guard  ", '"a"', '"c"']) {
+      expect(agreed.output).not.toContain(part);
+    }
+    expect(agreed.output).toContain(directory);
+    expect(agreed.output).toMatch(/grave {8}run .*hooks\/guard/);
+    expect(agreed.settings).toMatch(/deny:\n +- a\.example:443/);
+    expect(agreed.settings).not.toContain("plugin__asked__stay");
+    expect((await at({ verb: "run", flags: "plugin__asked__go" })).output).toBe("1\n");
+    expect((await at({ verb: "run", flags: "plugin__asked__stay" })).exit).toBe(2);
+    expect((await at({ verb: "diff" })).output).toContain("is as");
+  });
+
+  test("[T26] where anything else differs, an argv took another's place, or flags say more, all is shown", async () => {
+    const home = join(temporary(), "home");
+    const directory = plugin(manifest(["a", "b", "c"]), { "hooks/guard": "#!/bin/sh\n" });
+    const at = (options: Parameters<typeof atTerminal>[1]) => atTerminal(directory, { home, ...options });
+    await at({ answer: "asked\n" });
+    const isWhole = async (flags = "") =>
+      (await at({ answer: "\n", flags })).output.includes("The manifest, whole:");
+    edited(directory, ["a", "b", "evil"]);
+    expect([await isWhole(), await isWhole("--deny-net=a.example:443")]).toEqual([false, true]);
+    edited(directory, ["a", "c", "b"]);
+    expect(await isWhole()).toBe(true);
+    edited(directory, ["a", "evil", "b"]);
+    expect(await isWhole()).toBe(true);
+    edited(directory, ["a", "b", "evil"], ", description: Obeys");
+    expect(await isWhole()).toBe(true);
+    edited(directory, ["a", "b", "evil"]);
+    write(directory, { "go.ts": "export const go = () => 2;" });
+    expect(await isWhole()).toBe(true);
+    write(directory, { "go.ts": "export const go = () => 1;" });
+    expect(await isWhole()).toBe(false);
+    // A record that says another argv than its pins do was not written by trusting.
+    const settings = join(home, "state/settings.yaml");
+    writeFileSync(
+      settings,
+      readFileSync(settings, "utf8").replace(/(asked\/PreToolUse\/0\/0: sha256:)\w{8}/, "$100000000"),
+    );
+    expect(await isWhole()).toBe(true);
+  });
 });

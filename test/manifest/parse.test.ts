@@ -389,7 +389,7 @@ test("[L05] every declared file is listed with the place that declares it", () =
   expect(places.size).toBe(files.length);
 });
 
-test("capabilities carry their full ids, and only tools are live", async () => {
+test("capabilities carry their full ids, and how they are typed", async () => {
   const { SURFACES } = await import("../../src/surfaces/mod.ts");
   const capabilities = capabilitiesOf(parseManifest(WHOLE, { file: "whole.yaml" }));
   expect(capabilities.map((capability) => [capability.fullId, ...capability.aliases].join(" "))).toEqual([
@@ -406,7 +406,7 @@ test("capabilities carry their full ids, and only tools are live", async () => {
     "plugin/web-research/searchapi",
     "web-research/no-pii",
     "web-research/tool.call/0",
-    "web-research/status",
+    "web-research/status /web-research:status",
   ]);
   const [search] = capabilities;
   expect(search).toMatchObject({
@@ -417,8 +417,24 @@ test("capabilities carry their full ids, and only tools are live", async () => {
     description: "Search the web",
     at: ["capabilities", "tools", 0],
   });
-  expect(Object.values(SURFACES).filter((surface) => surface.live).map((surface) => surface.name)).toEqual([
-    "tools",
-  ]);
   for (const [name, surface] of Object.entries(SURFACES)) expect(surface.name).toBe(name);
+});
+
+test("[L14][T07] a command hook declares the files that it sees beside itself; each is one of the bundle's", () => {
+  const hook = (text: string): string =>
+    `${HEAD}capabilities: {hooks: {Stop: [{hooks: [{type: command, command: [h/run], ${text}}]}]}}`;
+  const manifest = accept(hook("files: [h/lib.sh, h/data/table]"));
+  expect(declaredFiles(manifest).map((file) => `${file.role} ${file.path} ${fieldName(file.at)}`)).toEqual([
+    "executable h/run $.capabilities.hooks.Stop[0].hooks[0].command[0]",
+    "executable h/lib.sh $.capabilities.hooks.Stop[0].hooks[0].files[0]",
+    "executable h/data/table $.capabilities.hooks.Stop[0].hooks[0].files[1]",
+  ]);
+  expect(capabilitiesOf(manifest).map(({ files }) => files)).toEqual([["h/run", "h/lib.sh", "h/data/table"]]);
+  const at = "$.capabilities.hooks.Stop[0].hooks[0].files";
+  for (const path of ["../lib.sh", "/etc/passwd", "a\\\\b", "h/"]) {
+    expect(fields(hook(`files: ["${path}"]`))).toEqual([`${at}[0]`]);
+  }
+  const many = Array.from({ length: 33 }, (_, index) => `h/${index}`);
+  expect(fields(hook(`files: [${many.join(", ")}]`))).toEqual([at]);
+  expect(fields(hook("files: h/lib.sh"))).toEqual([at]);
 });

@@ -10,6 +10,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   "esbuild-wasm": ["src/bundler/", "tools/", "test/"],
   yaml: ["src/yaml.ts", "test/"],
   undici: ["runtime/powers/"],
+  re2js: ["src/points/matcher.ts", "test/"],
 };
 /** The bundler's child may read few files, so it imports the two that it shares with the worker by themselves. */
 const CHILD_IMPORTS: Readonly<Record<string, readonly string[]>> = {
