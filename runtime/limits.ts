@@ -518,7 +518,7 @@ export function poolLimits(machine: { readonly cpus: number; readonly memoryByte
     blanksShared: clamp(machine.cpus, 2, 4),
     blanksOwn: 1,
     blankDelayMs: 5,
-    spareDelayMs: 150,
+    spareDelayMs: 20,
     idleIsolateMs: 300_000,
     idleWorkerMs: 60_000,
     workerAgeMsMax: 3_600_000,

@@ -249,7 +249,7 @@ export class WorkerPool {
     return known;
   }
 
-  /** The spare one, or a new one where there is none or it has failed. Another follows a little later: whoever runs one thing and ends needs none. */
+  /** The spare one, or a new one where there is none or it has failed. Another follows a little later. */
   async #takeSpare(cordon: string): Promise<Seat> {
     const spare = this.#spare;
     this.#spare = undefined;
@@ -259,6 +259,8 @@ export class WorkerPool {
     const isShared = cordon === "host" || cordon.startsWith("tenant ");
     seat.keepBlanks(isShared ? this.#limits.blanksShared : this.#limits.blanksOwn);
     clearTimeout(this.#respare);
+    // Whoever starts its worker before anything else runs one thing and ends; a sweep that it lives to see starts a spare.
+    if (this.#options.early !== undefined) return seat;
     this.#respare = setTimeout(() => this.warm(), this.#limits.spareDelayMs).unref();
     return seat;
   }

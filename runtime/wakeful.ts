@@ -12,6 +12,7 @@ export class Wakeful {
   #isWaiting = false;
   #isLooking = false;
   #isWorth = true;
+  #slept = 0;
 
   /** `usMax` is how long it stays awake, microseconds; 0 is never. */
   constructor(usMax: number) {
@@ -23,7 +24,10 @@ export class Wakeful {
     if (this.#msMax === 0) return;
     this.#since = performance.now();
     this.#isWaiting = true;
-    if (this.#isLooking || !this.#isWorth) return;
+    if (this.#isLooking) return;
+    // Asleep an answer takes longer than awake, so now and then it is tried again.
+    if (!this.#isWorth && ++this.#slept < SLEPT_MAX) return;
+    this.#slept = 0;
     this.#isLooking = true;
     setImmediate(this.#look);
   }
@@ -44,3 +48,6 @@ export class Wakeful {
     if (this.#isWaiting) this.#isWorth = false;
   }
 }
+
+/** After so many waits asleep, one is spent awake. */
+const SLEPT_MAX = 8;

@@ -42,6 +42,14 @@ describe("a thread that waits for a short answer", () => {
     expect(await turnsDuring(30, () => awake.said())).toBeGreaterThan(1);
   });
 
+  test("tries again after some waits asleep, since awake an answer comes sooner", async () => {
+    const awake = new Wakeful(5_000);
+    await turnsDuring(30, () => awake.said());
+    let asleep = 0;
+    while (await turnsDuring(15, () => awake.said()) === 0) asleep += 1;
+    expect(asleep).toBe(7);
+  });
+
   test("that has no other processor to be answered by never does", async () => {
     expect(await turnsDuring(10, () => new Wakeful(0).said())).toBe(0);
   });
