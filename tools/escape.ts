@@ -6,7 +6,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { Arena, type HostilePlugin } from "../test/escape/arena.ts";
 import { HOSTILE } from "../test/escape/hostile/mod.ts";
-import { PROBES, WAITING } from "../test/escape/probes.ts";
+import { PROBES } from "../test/escape/probes.ts";
 
 const { values: { only } } = parseArgs({ options: { only: { type: "string" } } });
 const begin = performance.now();
@@ -28,9 +28,8 @@ for (const [name, { probes, escapes, lateMs }] of [...classes].sort(([a], [b]) =
 }
 for (const escape of escapes) console.log(escape);
 const probes = [...classes.values()].reduce((sum, { probes }) => sum + probes, 0);
-const waiting = only === undefined ? `, ${Object.keys(WAITING).length} wait for surfaces` : "";
 console.log(
-  `\n${classes.size} classes, ${probes} probes${waiting}, escapes = ${escapes.length}, worst heartbeat lateness ${
+  `\n${classes.size} classes, ${probes} probes, escapes = ${escapes.length}, worst heartbeat lateness ${
     Math.round(worstLateMs)
   } ms, ${Math.round((performance.now() - begin) / 1_000)} s`,
 );

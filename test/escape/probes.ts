@@ -7,14 +7,8 @@ interface Probe {
   readonly class: string;
   readonly code: string;
   readonly safe: string;
-  readonly needs: readonly string[];
 }
 
-/** Verbs that no guest API has yet. */
-const NOT_YET: Readonly<Record<string, string>> = {
-  emit: "events come with the surfaces",
-  call: "calls between plugins come with the surfaces",
-};
 const HEAD = `permissions:
   read: ["./data"]
   write: ["$data"]
@@ -24,8 +18,8 @@ const HEAD = `permissions:
 const all = readFileSync(new URL("../cases/guest_probes.jsonl", import.meta.url), "utf8").trim().split("\n")
   .map((line) => JSON.parse(line) as Probe);
 
-/** Those that can be let loose. */
-export const PROBES: readonly HostilePlugin[] = all.filter(({ needs }) => waitsFor(needs) === undefined).map((
+/** All of them. */
+export const PROBES: readonly HostilePlugin[] = all.map((
   { id, class: kind, code, safe },
 ) => ({
   id,
@@ -40,18 +34,6 @@ export const PROBES: readonly HostilePlugin[] = all.filter(({ needs }) => waitsF
   calls: id === "lc-02" ? 2 : 1,
 }));
 
-/** Those that cannot, with what they wait for. */
-export const WAITING: Readonly<Record<string, string>> = Object.fromEntries(
-  all.flatMap(({ id, needs }) => {
-    const reason = waitsFor(needs);
-    return reason === undefined ? [] : [[id, reason]];
-  }),
-);
-
-function waitsFor(needs: readonly string[]): string | undefined {
-  return needs.map((verb) => NOT_YET[verb]).find((reason) => reason !== undefined);
-}
-
 /** The probe is the body of a function of the real guest API, the roots that a plugin is handed, and the input. */
 function probeModule(code: string): string {
   return `export async function attack(input, context) {
@@ -65,6 +47,9 @@ function probeModule(code: string): string {
     res: (path) => Deno.readTextFile(path),
     write: (path, text) => Deno.writeTextFile(path, text),
     env: (name) => Deno.env.get(name),
+    call: (id, value) => context.call(id, value),
+    // No plugin tells events: an embedder does.
+    emit: () => { throw new TypeError("there is no such function"); },
   };
   const S = { context, Deno, console, fetch, crypto, performance, input, H };
   return await (async function (H, S, input) {

@@ -1,0 +1,5 @@
+/** Every second command line of test/specs, from the second one; see `specs.ts`. */
+import { describe } from "vitest";
+import { runSpecs } from "./specs.ts";
+
+describe("specs", async () => await runSpecs(1));
