@@ -9,7 +9,7 @@ export const EXPLANATIONS: Readonly<Partial<Record<CellName, string>>> = {
   warmSmall:
     "A call crosses two processes. Of processor time the host has about 20 µs of it (frames, two sealed lines of the audit, JSON both " +
     "ways) and the worker 20 µs, of which the isolate has 9: 2 to enter it, 2 for the guest's JSON, the rest its platform. Both ends " +
-    "stay awake for the other, so the median is that of raw; the slowest hundredth is calls during which something else wanted " +
+    "stay awake for the other: with few processes beside them the median is raw's, with all peers alive it is more. The slowest hundredth is calls during which something else wanted " +
     "one of the two processors, which a pair of processes shows sooner than one thread: collections of the host, the log's fdatasync, " +
     "and host and worker placed on the same core.",
   warmLarge:
@@ -49,6 +49,8 @@ export const EXPLANATIONS: Readonly<Partial<Record<CellName, string>>> = {
   cpuMix:
     "`--no-turboshaft-loop-unrolling`: without that flag of the engine an ordinary loop that allocates defeats time-outs, memory limits and " +
     "dispose, and integer loops are what unrolling helps most.",
+  cpuSort:
+    "The same flag, and runs differ by as much as it is missed by: it is met in one and not in the next. No profile tells more.",
   cycleLeft:
     "Heaps are given back to the allocator, which keeps pages for the next; a worker is replaced by age, use and size.",
 };
