@@ -70,8 +70,7 @@ const START = "Start";
 const CALL = "Warm calls";
 const HOST = "Ops and throughput";
 const MEMORY = "Memory";
-const CPU =
-  "Processor-bound guest code, against the same code without a sandbox";
+const CPU = "Processor-bound guest code, against the same code without a sandbox";
 const SHELL = "From the shell, whole process";
 
 /** Text of a small TypeScript file that nobody has seen. */

@@ -47,8 +47,6 @@ export function gap(
   what: string,
   error: unknown,
 ): void {
-  const line = `${who}, ${what}: ${
-    error instanceof Error ? error.message.split("\n")[0] : String(error)
-  }`;
+  const line = `${who}, ${what}: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`;
   if (!found.gaps.includes(line)) found.gaps.push(line);
 }

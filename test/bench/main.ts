@@ -39,15 +39,11 @@ const { values } = parseArgs({
 const start = performance.now();
 const tell = (line: string): void =>
   void process.stderr.write(
-    `${
-      ((performance.now() - start) / 1_000).toFixed(0).padStart(4)
-    } s  ${line}\n`,
+    `${((performance.now() - start) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`,
   );
 const effort = EFFORTS[values.quick ? "quick" : "full"];
 const cells = chosen(values.cells, CELL_NAMES);
-const peers = PEER_NAMES.filter((name) =>
-  name === "ivm" || chosen(values.peers, PEER_NAMES).includes(name)
-);
+const peers = PEER_NAMES.filter((name) => name === "ivm" || chosen(values.peers, PEER_NAMES).includes(name));
 
 const results = values.from === undefined
   ? await measured()
@@ -99,9 +95,7 @@ async function measured(): Promise<Results> {
   const passes = effort.passes === 1 ? "one pass" : `${effort.passes} passes`;
   return {
     machine,
-    effort: `${values.quick ? "quick, " : ""}${passes}, ${
-      Math.round((performance.now() - start) / 1_000)
-    } s`,
+    effort: `${values.quick ? "quick, " : ""}${passes}, ${Math.round((performance.now() - start) / 1_000)} s`,
     sizes,
     ...gathered,
   };

@@ -42,11 +42,7 @@ function atBounds(targets: readonly Target[], times = 1): Results {
   const { cell, of = "sallyport", over, bound, is } = targets[0]!;
   set(cell, of, 100);
   if (over !== undefined) {
-    const share = is === "within"
-      ? 1
-      : is === "at most"
-      ? bound * times
-      : bound / times;
+    const share = is === "within" ? 1 : is === "at most" ? bound * times : bound / times;
     set(over.cell ?? cell, over.subject, 100 / share);
   } else figures[cell]![of] = bound * times;
   return resultsOf(figures as Figures);
@@ -54,9 +50,7 @@ function atBounds(targets: readonly Target[], times = 1): Results {
 
 describe("a target", () => {
   test.each(
-    TARGETS.filter(({ is }) => is !== "within").map((target) =>
-      [target.cell, target] as const
-    ),
+    TARGETS.filter(({ is }) => is !== "within").map((target) => [target.cell, target] as const),
   )(
     "for %s is met at its bound and missed beyond it, by as much as is said",
     (_cell, target) => {
@@ -188,9 +182,7 @@ describe("the gate", () => {
         JSON.stringify(over) === JSON.stringify(gate.over)
       );
       if (target === undefined) continue;
-      const isWider = gate.is === "at most"
-        ? gate.bound > target.bound
-        : gate.bound < target.bound;
+      const isWider = gate.is === "at most" ? gate.bound > target.bound : gate.bound < target.bound;
       expect(isWider, gate.cell).toBe(true);
     }
   });
@@ -230,12 +222,9 @@ describe("the release gate, as a program", () => {
   const good = ((): Results => {
     const figures: Record<string, Record<string, number>> = {};
     for (const { cell, of = "sallyport", over, bound, is } of GATES) {
-      const own =
-        ((figures[cell] ??= {})[of] ??= over === undefined ? bound / 2 : 100);
+      const own = ((figures[cell] ??= {})[of] ??= over === undefined ? bound / 2 : 100);
       if (over === undefined) continue;
-      (figures[over.cell ?? cell] ??= {})[over.subject] ??= is === "at least"
-        ? own
-        : own * 2;
+      (figures[over.cell ?? cell] ??= {})[over.subject] ??= is === "at least" ? own : own * 2;
     }
     return resultsOf(figures as Figures);
   })();

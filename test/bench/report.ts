@@ -2,21 +2,9 @@
 import { type Cell, CELL_NAMES, type CellName, CELLS } from "./cells.ts";
 import { EXPLANATIONS, PEERS_BETTER } from "./explanations.ts";
 import { PEER_NAMES, PEERS } from "./peers/mod.ts";
-import {
-  type Results,
-  SHELL_PROGRAMS,
-  type Subject,
-  turnsOf,
-} from "./results.ts";
+import { type Results, SHELL_PROGRAMS, type Subject, turnsOf } from "./results.ts";
 import { median, ratioOf, type Stat, summarize } from "./stats.ts";
-import {
-  GATES,
-  judge,
-  SIZE_GATES,
-  type Target,
-  TARGETS,
-  type Verdict,
-} from "./targets.ts";
+import { GATES, judge, SIZE_GATES, type Target, TARGETS, type Verdict } from "./targets.ts";
 
 /** Every target of these cells with its figure and whether it is met; beside the medians the best tenth, in which other work hardly shows. */
 export function targetTable(
@@ -27,9 +15,7 @@ export function targetTable(
     (target) => {
       const verdict = judge(results, target);
       const { cell, stat, isStretch, over } = target;
-      const best = stat !== undefined || over === undefined
-        ? ""
-        : valueText(judge(results, bestOf(target)));
+      const best = stat !== undefined || over === undefined ? "" : valueText(judge(results, bestOf(target)));
       return [
         CELLS[cell].title + (stat === undefined ? "" : `, ${stat}`),
         (isStretch === true ? "stretch: " : "") + boundText(target),
@@ -53,9 +39,7 @@ export function cellTables(results: Results): string {
     const cells = CELL_NAMES.filter((name) =>
       CELLS[name].group === group && results.cells[name] !== undefined
     );
-    return cells.length === 0
-      ? ""
-      : `### ${group}\n\n${groupTable(results, cells)}\n`;
+    return cells.length === 0 ? "" : `### ${group}\n\n${groupTable(results, cells)}\n`;
   }).filter((text) => text !== "").join("\n");
 }
 
@@ -68,15 +52,9 @@ export function breaches(results: Results): readonly string[] {
       verdict.target.stat === undefined ? "" : `, ${verdict.target.stat}`
     }: ${valueText(verdict)} for ${boundText(verdict.target)}`
   );
-  const sizes = Object.entries(SIZE_GATES).filter(([name, most]) =>
-    !(results.sizes[name]! <= most)
-  ).map((
+  const sizes = Object.entries(SIZE_GATES).filter(([name, most]) => !(results.sizes[name]! <= most)).map((
     [name, most],
-  ) =>
-    `size of the ${name}: ${
-      results.sizes[name] ?? "unknown"
-    } bytes for at most ${most}`
-  );
+  ) => `size of the ${name}: ${results.sizes[name] ?? "unknown"} bytes for at most ${most}`);
   return [...ratios, ...sizes];
 }
 
@@ -96,11 +74,7 @@ export function markdown(results: Results): string {
     "## Why what is missed is missed",
     cells.length === 0
       ? "Nothing is missed."
-      : list(cells.map((cell) =>
-        `**${CELLS[cell].title}**: ${
-          EXPLANATIONS[cell] ?? "not explained yet."
-        }`
-      )),
+      : list(cells.map((cell) => `**${CELLS[cell].title}**: ${EXPLANATIONS[cell] ?? "not explained yet."}`)),
     "## Where a peer is better",
     list([...better(results), ...PEERS_BETTER]),
     "## Figures",
@@ -117,9 +91,7 @@ export function markdown(results: Results): string {
         [name, bytes],
       ) => [name, String(bytes), String(SIZE_GATES[name] ?? "")]),
     ),
-    ...(results.gaps.length === 0
-      ? []
-      : ["## Not measured", list(results.gaps)]),
+    ...(results.gaps.length === 0 ? [] : ["## Not measured", list(results.gaps)]),
   ].join("\n\n") + "\n";
 }
 
@@ -128,9 +100,7 @@ function better(results: Results): readonly string[] {
   return CELL_NAMES.flatMap((name) => {
     const own = turnsOf(results, name, "sallyport");
     const isMore = CELLS[name].unit === "calls/s";
-    const winners = subjectsOf(results, name).filter((peer) =>
-      peer !== "sallyport"
-    ).flatMap((peer) => {
+    const winners = subjectsOf(results, name).filter((peer) => peer !== "sallyport").flatMap((peer) => {
       const ratio = ratioOf(turnsOf(results, name, peer), own)?.value;
       return ratio !== undefined &&
           (isMore ? ratio > 1.05 : ratio < 0.95 && ratio > 0)
@@ -184,12 +154,8 @@ function figure(
   const [least, greatest] = summary.range;
   const half = (greatest - least) / 2 /
     median(turns.filter(({ length }) => length > 0).map(median));
-  const spread = stat === "p50" && turns.length > 1
-    ? ` ±${Math.round(100 * half)} %`
-    : "";
-  return `${number(summary[stat])}${spread}${
-    ratio === null ? "" : ` (${number(ratio.value)})`
-  }`;
+  const spread = stat === "p50" && turns.length > 1 ? ` ±${Math.round(100 * half)} %` : "";
+  return `${number(summary[stat])}${spread}${ratio === null ? "" : ` (${number(ratio.value)})`}`;
 }
 
 const SUBJECTS: readonly Subject[] = [
@@ -227,9 +193,7 @@ function boundText(
   const sign = is === "at most" ? "≤ " : is === "at least" ? "≥ " : "within ";
   if (over === undefined) return `${sign}${bound} ${CELLS[cell].unit}`;
   const reference = over.subject === of ? "itself" : titleOf(over.subject);
-  const where = over.cell === undefined || over.cell === cell
-    ? ""
-    : `, ${CELLS[over.cell].title}`;
+  const where = over.cell === undefined || over.cell === cell ? "" : `, ${CELLS[over.cell].title}`;
   return is === "within"
     ? `${sign}${100 * bound} % of ${reference}${where}`
     : `${sign}${bound} × ${reference}${where}`;
@@ -238,10 +202,9 @@ function boundText(
 function valueText({ value, range, target }: Verdict): string {
   if (value === null) return "–";
   const unit = target.over === undefined ? ` ${CELLS[target.cell].unit}` : "";
-  const spread =
-    range === null || range[0] === range[1] || target.stat !== undefined
-      ? ""
-      : ` (${number(range[0])}–${number(range[1])})`;
+  const spread = range === null || range[0] === range[1] || target.stat !== undefined
+    ? ""
+    : ` (${number(range[0])}–${number(range[1])})`;
   return `${number(value)}${unit}${spread}`;
 }
 
@@ -249,19 +212,13 @@ function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): string {
-  const widths = head.map((title, i) =>
-    Math.max(title.length, ...rows.map((row) => (row[i] ?? "").length))
-  );
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => (row[i] ?? "").length)));
   const line = (cells: readonly string[]): string =>
     `| ${
-      cells.map((cell, i) =>
-        i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)
-      ).join(" | ")
+      cells.map((cell, i) => i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)).join(" | ")
     } |`;
   const rule = `| ${
-    widths.map((width, i) =>
-      i === 0 ? "-".repeat(width) : "-".repeat(width - 1) + ":"
-    ).join(" | ")
+    widths.map((width, i) => i === 0 ? "-".repeat(width) : "-".repeat(width - 1) + ":").join(" | ")
   } |`;
   return [line(head), rule, ...rows.map(line)].join("\n");
 }
@@ -274,11 +231,7 @@ function list(lines: readonly string[]): string {
 function number(value: number): string {
   if (Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  return size >= 100
-    ? value.toFixed(0)
-    : size >= 10
-    ? value.toFixed(1)
-    : value.toFixed(2);
+  return size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
 function cellOf(name: CellName): Cell {

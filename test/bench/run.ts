@@ -41,14 +41,10 @@ async function runTurns(
   end: number,
 ): Promise<void> {
   const { effort, tell } = options;
-  const cells = CELL_NAMES.filter((name) =>
-    options.cells.includes(name) && cellOf(name).order !== undefined
-  );
+  const cells = CELL_NAMES.filter((name) => options.cells.includes(name) && cellOf(name).order !== undefined);
   if (cells.length === 0) return;
   tell(
-    `pass ${
-      pass + 1
-    } of ${effort.passes}: starting ${options.peers.length} peers`,
+    `pass ${pass + 1} of ${effort.passes}: starting ${options.peers.length} peers`,
   );
   const peers = await startAll(options.peers, found);
   try {
@@ -88,9 +84,7 @@ async function runTurns(
         record(found, name, options.peers, row);
       }
       tell(
-        `${cell.title}: ${turn} turns${
-          turn < turns ? ` of ${turns}, for lack of time` : ""
-        }`,
+        `${cell.title}: ${turn} turns${turn < turns ? ` of ${turns}, for lack of time` : ""}`,
       );
     }
   } finally {

@@ -24,9 +24,7 @@ export async function runMemory(
   found: Gathered,
   end: number,
 ): Promise<void> {
-  const names = options.peers.filter((name) =>
-    entryOf(name).isOnlyCpu !== true
-  );
+  const names = options.peers.filter((name) => entryOf(name).isOnlyCpu !== true);
   const idleEnd = end - CYCLES_SHARE * Math.max(end - performance.now(), 0);
   for (const [place, name] of names.entries()) {
     await growBoth(name, options, found, {
@@ -94,9 +92,7 @@ async function growBoth(
           }
           if (last!.n < many) {
             found.gaps.push(
-              `${PEERS[name].title}, ${CELLS[cell].title}: only ${
-                last!.n
-              } of ${many}`,
+              `${PEERS[name].title}, ${CELLS[cell].title}: only ${last!.n} of ${many}`,
             );
           }
         });
@@ -111,9 +107,7 @@ interface Row {
 }
 
 function rowsOf(samples: readonly number[]): readonly Row[] {
-  return samples.flatMap((n, i) =>
-    i % 2 === 0 ? [{ n, kib: samples[i + 1]! }] : []
-  );
+  return samples.flatMap((n, i) => i % 2 === 0 ? [{ n, kib: samples[i + 1]! }] : []);
 }
 
 function slopeMib(from: Row, to: Row): number {

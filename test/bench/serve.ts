@@ -12,9 +12,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     say({ samples: await measure(JSON.parse(line) as Order) });
   } catch (error) {
     say({
-      error: error instanceof Error
-        ? error.stack ?? error.message
-        : String(error),
+      error: error instanceof Error ? error.stack ?? error.message : String(error),
     });
   }
 }

@@ -1,14 +1,6 @@
 /** Makes ready what a run needs: the peers, the built package, the fixtures. */
 import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { buildFixtures } from "./bundles.ts";
@@ -68,9 +60,7 @@ export function startSizes(): Readonly<Record<string, number>> {
   ) => path.endsWith(".js"));
   const size = (paths: readonly string[]): number =>
     paths.reduce((sum, path) => sum + statSync(join(dist, path)).size, 0);
-  const parts = Object.entries(START_FILES).filter(([, path]) =>
-    existsSync(join(dist, path))
-  );
+  const parts = Object.entries(START_FILES).filter(([, path]) => existsSync(join(dist, path)));
   return {
     ...Object.fromEntries(parts.map(([part, path]) => [part, size([path])])),
     "package": size(code),

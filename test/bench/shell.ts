@@ -136,8 +136,7 @@ function jailed(
   files: readonly string[],
   node: (spell: (path: string) => string) => readonly string[],
 ): readonly string[] {
-  const inside = (path: string): string =>
-    `/inside/${files.indexOf(path)}/${path.split("/").at(-1)}`;
+  const inside = (path: string): string => `/inside/${files.indexOf(path)}/${path.split("/").at(-1)}`;
   return [
     "--unshare-all",
     "--die-with-parent",

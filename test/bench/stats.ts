@@ -42,9 +42,7 @@ export function median(samples: readonly number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   if (sorted.length % 2 === 1) return sorted[middle]!;
-  return sorted.length === 0
-    ? NaN
-    : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return sorted.length === 0 ? NaN : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** Sums up all turns; null when nothing was measured. */
@@ -75,14 +73,10 @@ export function ratioOf(
 ): Ratio | null {
   const pairs = turns.flatMap((turn, place) => {
     const other = reference[place];
-    return turn.length === 0 || other === undefined || other.length === 0
-      ? []
-      : [[turn, other] as const];
+    return turn.length === 0 || other === undefined || other.length === 0 ? [] : [[turn, other] as const];
   });
   if (pairs.length === 0) return null;
-  const ratios = pairs.map(([turn, other]) =>
-    quantileOf(turn, stat) / quantileOf(other, stat)
-  );
+  const ratios = pairs.map(([turn, other]) => quantileOf(turn, stat) / quantileOf(other, stat));
   const range = [Math.min(...ratios), Math.max(...ratios)] as const;
   if (stat === "p50") return { value: median(ratios), range };
   const value = quantileOf(pairs.flatMap(([turn]) => turn), stat) /

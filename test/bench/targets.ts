@@ -182,9 +182,7 @@ function figureOf(
   const turns = turnsOf(results, cell, of);
   if (over === undefined) {
     const summary = summarize(turns);
-    return summary === null
-      ? { value: null, range: null }
-      : { value: summary[stat], range: summary.range };
+    return summary === null ? { value: null, range: null } : { value: summary[stat], range: summary.range };
   }
   const ratio = ratioOf(
     turns,
@@ -196,14 +194,10 @@ function figureOf(
 
 function missed({ is, bound }: Target, value: number): string {
   if (is === "within") {
-    return `missed: ${percent(Math.abs(value - 1))} away, ${
-      percent(bound)
-    } allowed`;
+    return `missed: ${percent(Math.abs(value - 1))} away, ${percent(bound)} allowed`;
   }
   const factor = is === "at most" ? value / bound : bound / value;
-  return factor < 2
-    ? `missed by ${percent(factor - 1)}`
-    : `missed by a factor of ${factor.toFixed(1)}`;
+  return factor < 2 ? `missed by ${percent(factor - 1)}` : `missed by a factor of ${factor.toFixed(1)}`;
 }
 
 function percent(share: number): string {

@@ -37,8 +37,7 @@ function start(
     stdio: ["pipe", "pipe", "inherit"],
     env: { DENO_DIR: join(WORK, "deno"), NO_COLOR: "1" },
   });
-  const post = (message: object): void =>
-    void child.stdin.write(JSON.stringify(message) + "\n");
+  const post = (message: object): void => void child.stdin.write(JSON.stringify(message) + "\n");
   const { sandbox, take } = messageSandbox(post, () =>
     new Promise((done) => {
       child.once("exit", () => done());

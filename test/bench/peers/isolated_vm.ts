@@ -4,13 +4,7 @@
  */
 import ivm from "isolated-vm";
 import { buildFile, buildSource, bundleOf, writeSource } from "../bundles.ts";
-import {
-  answerOp,
-  type Attempt,
-  jsonSandbox,
-  type Peer,
-  type Sandbox,
-} from "./peer.ts";
+import { answerOp, type Attempt, jsonSandbox, type Peer, type Sandbox } from "./peer.ts";
 
 const PRELUDE =
   "globalThis.__host = (json) => __hostReference.apply(undefined, [json], { result: { promise: true } });";

@@ -28,9 +28,7 @@ export function messageSandbox(
     sandbox: jsonSandbox(send, dispose),
     take({ id, host, json }) {
       if (host !== undefined) {
-        return void answerOp(json).then((answer) =>
-          post({ host, json: answer })
-        );
+        return void answerOp(json).then((answer) => post({ host, json: answer }));
       }
       waiting.get(id!)?.(json);
       waiting.delete(id!);

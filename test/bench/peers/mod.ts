@@ -25,8 +25,7 @@ export const PEERS = {
     title: "raw isolated-vm, async",
     runtime: "node",
     weight: "light",
-    load: async () =>
-      await (await import("./isolated_vm.ts")).isolatedVm("async"),
+    load: async () => await (await import("./isolated_vm.ts")).isolatedVm("async"),
   },
   sallyport: {
     title: "Sallyport",
@@ -39,8 +38,7 @@ export const PEERS = {
     runtime: "node",
     remark: "stops the host meanwhile",
     weight: "light",
-    load: async () =>
-      await (await import("./isolated_vm.ts")).isolatedVm("sync"),
+    load: async () => await (await import("./isolated_vm.ts")).isolatedVm("sync"),
   },
   denoWorker: {
     title: "Deno Worker, permissions none",
@@ -53,8 +51,7 @@ export const PEERS = {
     title: "deno run, a process each",
     runtime: "node",
     weight: "heavy",
-    load: async () =>
-      await (await import("./child_process.ts")).childProcess("deno"),
+    load: async () => await (await import("./child_process.ts")).childProcess("deno"),
   },
   workerd: {
     title: "workerd, dynamic workers over HTTP",
@@ -74,16 +71,14 @@ export const PEERS = {
     runtime: "node",
     remark: "no boundary",
     weight: "heavy",
-    load: async () =>
-      await (await import("./child_process.ts")).childProcess("node"),
+    load: async () => await (await import("./child_process.ts")).childProcess("node"),
   },
   nodeVm: {
     title: "node:vm",
     runtime: "node",
     remark: "no boundary, for scale",
     weight: "light",
-    load: async () =>
-      await (await import("./same_process.ts")).sameProcess("vm"),
+    load: async () => await (await import("./same_process.ts")).sameProcess("vm"),
   },
   native: {
     title: "no sandbox",
@@ -91,8 +86,7 @@ export const PEERS = {
     remark: "the same realm",
     isOnlyCpu: true,
     weight: "light",
-    load: async () =>
-      await (await import("./same_process.ts")).sameProcess("realm"),
+    load: async () => await (await import("./same_process.ts")).sameProcess("realm"),
   },
 } as const satisfies Readonly<Record<string, PeerEntry>>;
 

@@ -63,14 +63,11 @@ export async function quickjs(): Promise<Peer> {
             guest.unwrapResult(guest.callFunction(fn, guest.undefined, a, b))
           )
         );
-      const take = (handle: Handle): string =>
-        handle.consume((it) => guest.getString(it));
+      const take = (handle: Handle): string => handle.consume((it) => guest.getString(it));
       return jsonSandbox(
         async (tool, json, isAsync) => {
           if (!isAsync) return take(invoke(plain, tool, json));
-          const settled = invoke(async_, tool, json).consume((promise) =>
-            guest.resolvePromise(promise)
-          );
+          const settled = invoke(async_, tool, json).consume((promise) => guest.resolvePromise(promise));
           runtime.executePendingJobs().dispose();
           return take(guest.unwrapResult(await settled));
         },

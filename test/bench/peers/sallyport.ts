@@ -3,13 +3,7 @@
  * machine, one tenant for each question, an op of the embedder's that is granted by manifest and policy and written to the
  * audit file as is the default.
  */
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -49,9 +43,7 @@ export async function sallyport(): Promise<Peer> {
       { length: count },
       (_, i) => `${fixture}${seq}-${i}`,
     );
-    const plugins = names.map((name) =>
-      writePlugin(join(work, id, name), fixture, moduleOf(fixture))
-    );
+    const plugins = names.map((name) => writePlugin(join(work, id, name), fixture, moduleOf(fixture)));
     const tenant = openTenant(host, id, plugins);
     for (const name of names) await approve(tenant, name, fixture);
     stocks.set(fixture, { tenant, names });
@@ -102,8 +94,7 @@ export async function sallyport(): Promise<Peer> {
         limits: {},
       };
       return {
-        run: async () =>
-          void await host.script(`script${++seq}`, file, options).run(input),
+        run: async () => void await host.script(`script${++seq}`, file, options).run(input),
         undo() {},
       };
     },
@@ -189,14 +180,10 @@ function writePlugin(
   const tools = TOOLS[fixture].map((tool) =>
     `    - { name: ${tool}, target: "${file}:${tool}", input: { type: object } }\n`
   );
-  const permissions = fixture === "small"
-    ? 'permissions: { service: ["users"] }\n'
-    : "";
+  const permissions = fixture === "small" ? 'permissions: { service: ["users"] }\n' : "";
   writeFileSync(
     join(directory, "plugin.yaml"),
-    `name: ${
-      basename(directory)
-    }\nversion: "1.0.0"\n${permissions}capabilities:\n  tools:\n${
+    `name: ${basename(directory)}\nversion: "1.0.0"\n${permissions}capabilities:\n  tools:\n${
       tools.join("")
     }`,
   );

@@ -17,8 +17,7 @@ export async function sameProcess(variant: string): Promise<Peer> {
       // What was compiled before would be found by its text.
       const { __call, __callAsync } = open(`${bundleOf(fixture)}\n//${++seq}`);
       return jsonSandbox(
-        (tool, json, isAsync) =>
-          isAsync ? __callAsync(tool, json) : __call(tool, json),
+        (tool, json, isAsync) => isAsync ? __callAsync(tool, json) : __call(tool, json),
         () => {},
       );
     },

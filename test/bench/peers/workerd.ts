@@ -30,8 +30,7 @@ export async function workerd(): Promise<Peer> {
     maxSockets: 64,
     scheduling: "lifo",
   });
-  const post = (path: string, body: string): Promise<string> =>
-    request(agent, port, path, body);
+  const post = (path: string, body: string): Promise<string> => request(agent, port, path, body);
   await post("/ready", "");
   let seq = 0;
   return {
@@ -80,9 +79,7 @@ function start(): Promise<number> {
 
 /** The platform's own package: the main one's `bin` needs an install script. */
 function binaryPath(): string {
-  const name = `@cloudflare/workerd-${process.platform}-${
-    process.arch === "x64" ? "64" : process.arch
-  }`;
+  const name = `@cloudflare/workerd-${process.platform}-${process.arch === "x64" ? "64" : process.arch}`;
   const require = createRequire(import.meta.url);
   return join(dirname(require.resolve(`${name}/package.json`)), "bin/workerd");
 }
@@ -105,9 +102,7 @@ function request(
           if (response.statusCode === 200) done(text);
           else {fail(
               new Error(
-                `workerd answered ${response.statusCode}: ${
-                  text.slice(0, 200)
-                }`,
+                `workerd answered ${response.statusCode}: ${text.slice(0, 200)}`,
               ),
             );}
         });
