@@ -57,6 +57,12 @@ export interface AuditSink {
   close(): void;
 }
 
+/** Writes an event to a sink; with `isSoon` it may wait for what comes next, where the sink can do that. Throws as the sink does. */
+export function writeTo(sink: AuditSink, event: AuditEvent, isSoon: boolean): void {
+  if (isSoon && sink.writeSoon !== undefined) sink.writeSoon(event);
+  else sink.write(event);
+}
+
 /** Keeps events in memory: for tests and for embedders that forward them. */
 export function memoryAudit(): AuditSink & { readonly events: readonly AuditEvent[] } {
   const events: AuditEvent[] = [];

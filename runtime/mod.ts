@@ -1,5 +1,5 @@
 /** The door of the runtime: where guests run, and the one way out of them. */
-export { type AuditEvent, type AuditSink, memoryAudit } from "./audit.ts";
+export { type AuditEvent, type AuditSink, memoryAudit, writeTo } from "./audit.ts";
 export { type Answer, type Answered, type Asker, Asks, type Question } from "./ask.ts";
 export { type Body, BodyReader } from "./body_reader.ts";
 export { Broker, type BrokerOptions } from "./broker.ts";

@@ -1,7 +1,7 @@
 /** Writes down what ops ask for and what was decided, before anything is done about it. */
 import { createHash } from "node:crypto";
 import { type Decision, HostError, LimitError } from "../permissions/mod.ts";
-import type { AuditEvent, AuditSink } from "./audit.ts";
+import { type AuditEvent, type AuditSink, writeTo } from "./audit.ts";
 import { RUNTIME_LIMITS } from "./limits.ts";
 import type { OpRequest } from "./principal.ts";
 import { type Redactor, withoutQuery } from "./redact.ts";
@@ -33,8 +33,7 @@ export function opAudit(audit: AuditSink, redactor: Redactor | undefined): OpAud
         ...facts,
         ...(typeof facts.value === "string" ? shown(facts.value, facts, redactor) : {}),
       };
-      if (isSoon && audit.writeSoon !== undefined) audit.writeSoon(event);
-      else audit.write(event);
+      writeTo(audit, event, isSoon);
     } catch (cause) {
       throw failed(cause);
     }

@@ -14,7 +14,7 @@ import { manifestFindings } from "./manifest_findings.ts";
 import { packageFolders } from "./npm_packages.ts";
 import type { LoadedPlugin } from "./plugin.ts";
 import { readStatically, STATIC_KINDS, type StaticUse } from "./static_uses.ts";
-import { type Capability, SURFACES } from "./surfaces/mod.ts";
+import { type Capability, surfaceOf } from "./surfaces/mod.ts";
 import { memberOf } from "./surfaces/surface.ts";
 import type { Fingerprint } from "./trust/mod.ts";
 
@@ -123,7 +123,7 @@ export async function checkPlugin(
 
 /** Whether this version can run what a surface declares. */
 export function isLive(surface: string): boolean {
-  return Object.values(SURFACES).some(({ name, live }) => name === surface && live);
+  return surfaceOf(surface)?.live === true;
 }
 
 /** Each target once, with what its code may ask for. */

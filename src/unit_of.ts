@@ -11,7 +11,7 @@ import type { GrantedPlugin } from "./plugin.ts";
 import { changedError } from "./plugin_state.ts";
 import { limitsOf, type TenantPolicy } from "./policy.ts";
 import { parseTarget, type Target } from "./manifest/mod.ts";
-import { type Capability, type Surface, SURFACES } from "./surfaces/mod.ts";
+import { type Capability, surfaceOf } from "./surfaces/mod.ts";
 import { memberOf } from "./surfaces/surface.ts";
 import { type Approval, departureFrom } from "./trust/mod.ts";
 import type { Unit, UnitLifecycle } from "./unit.ts";
@@ -113,8 +113,7 @@ function isIn(capability: Capability): (each: Capability) => boolean {
 }
 
 function isRegistered({ surface, target }: Capability): boolean {
-  return target === undefined &&
-    Object.values(SURFACES).some((each: Surface) => each.name === surface && each.isRegistered === true);
+  return target === undefined && surfaceOf(surface)?.isRegistered === true;
 }
 
 function ownPermissions({ raw }: Capability): string {
@@ -130,5 +129,5 @@ function bundleTargetOf(target: Target | undefined): BundleTarget | null {
 }
 
 function standsAlone(surface: string): boolean {
-  return Object.values(SURFACES).some((each) => each.name === surface && each.standsAlone === true);
+  return surfaceOf(surface)?.standsAlone === true;
 }

@@ -3,7 +3,7 @@
  * a rate is refused, which ends its ops and nobody else's.
  */
 import { LimitError } from "../../permissions/mod.ts";
-import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
+import { type AuditEvent, type AuditSink, writeTo } from "../../runtime/mod.ts";
 import { AUDIT_LIMITS, type AuditLimits } from "./limits.ts";
 
 interface Spent {
@@ -39,15 +39,11 @@ export function boundedAudit(
     if (last.count === 0) return;
     sink.write({ ...last.event, details: { ...last.event.details, repeats: last.count } });
   };
-  const put = (event: AuditEvent, isSoon: boolean): void => {
-    if (isSoon && sink.writeSoon !== undefined) sink.writeSoon(event);
-    else sink.write(event);
-  };
   const take = (event: AuditEvent, isSoon: boolean): void => {
     const { plugin } = event;
     if (event.type !== "op" || plugin === null) {
       if (plugin !== null) flush(plugin);
-      return put(event, isSoon);
+      return writeTo(sink, event, isSoon);
     }
     const key = repeatKey(event);
     const last = repeated.get(plugin);
@@ -57,7 +53,7 @@ export function boundedAudit(
     }
     flush(plugin);
     charge(spent, plugin, bytesOf(event), now(), limits.pluginBytesPerMinute);
-    put(event, isSoon);
+    writeTo(sink, event, isSoon);
     if (key !== null) remember(repeated, plugin, { key, event, since: now(), count: 0 });
   };
   return {

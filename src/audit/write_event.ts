@@ -1,6 +1,6 @@
 /** Writing down before acting: where the log cannot be written, nothing is done. */
 import { HostError, LimitError } from "../../permissions/mod.ts";
-import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
+import { type AuditEvent, type AuditSink, writeTo } from "../../runtime/mod.ts";
 
 /**
  * Writes one event; with `isSoon` it may wait for `eventsWritten`. Throws HostError `ERR_AUDIT_FAILED` when the sink cannot take it, LimitError when the plugin has written
@@ -8,8 +8,7 @@ import type { AuditEvent, AuditSink } from "../../runtime/mod.ts";
  */
 export function writeEvent(audit: AuditSink, event: AuditEvent, isSoon = false): void {
   try {
-    if (isSoon && audit.writeSoon !== undefined) audit.writeSoon(event);
-    else audit.write(event);
+    writeTo(audit, event, isSoon);
   } catch (cause) {
     throw failed(audit, cause);
   }

@@ -34,10 +34,15 @@ export const SURFACES = {
   panels,
 } as const satisfies Readonly<Record<SurfaceName, unknown>>;
 
+/** The surface of a name; undefined where there is none. */
+export function surfaceOf(name: string): Surface | undefined {
+  const all: readonly Surface[] = Object.values(SURFACES);
+  return all.find((each) => each.name === name);
+}
+
 /** How the code of a surface is run; undefined where it has none. */
 export function codeOf(surface: string): SurfaceCode | undefined {
-  const all: readonly Surface[] = Object.values(SURFACES);
-  return all.find(({ name }) => name === surface)?.code;
+  return surfaceOf(surface)?.code;
 }
 
 /** The name of a surface. */
